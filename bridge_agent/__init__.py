@@ -1,0 +1,3 @@
+"""The Bridge."""
+
+__version__ = "0.1.0"

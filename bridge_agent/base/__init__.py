@@ -1,0 +1,1 @@
+"""What every room stands on, with no word of the domain: clock, tasks, threads, files, errors."""

@@ -1,0 +1,384 @@
+"""Settings: one frozen object a command; flag > environment > file > default, each value knowing its origin.
+
+A name in the environment is the prefix and the name in capitals (`BRIDGE_LISTEN`); each secret also as
+`…_FILE`; an empty value counts as unset. The file is `bridge.toml` (`home.toml` for the home server) in the
+data folder, the same names in lower case without the prefix.
+"""
+
+import dataclasses
+import difflib
+import ipaddress
+import logging
+import tomllib
+import urllib.parse
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Self, TypeVar, cast
+
+from bridge_agent.base import paths
+from bridge_agent.base.errors import SettingsError
+from bridge_agent.base.files import read_secret_file
+
+T = TypeVar("T")
+Source = Literal["flag", "environment", "file", "default"]
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a setting's value came from: the kind of place, and its name there."""
+
+    source: Source
+    name: str
+
+
+@dataclass(frozen=True)
+class Address:
+    """A host and a port to listen at."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}"
+
+    @property
+    def loopback(self) -> bool:
+        """Whether only this machine can reach it."""
+        return is_loopback_name(self.host)
+
+
+def is_loopback_name(host: str) -> bool:
+    """Tell whether a host name or address means this machine alone."""
+    if host.lower().rstrip(".") == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def _address(text: str) -> Address:
+    host, colon, port = text.rpartition(":")
+    if not colon or not port.isdigit() or not 0 <= int(port) <= 65535 or not host:
+        raise ValueError("needs a host and a port, like 127.0.0.1:13380")
+    return Address(host.strip("[]"), int(port))
+
+
+def _seconds(text: str) -> float:
+    value = float(text)
+    if not 0 < value < float("inf"):
+        raise ValueError("needs a number of seconds above 0")
+    return value
+
+
+def _count(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise ValueError("needs a whole number from 1")
+    return value
+
+
+def _url(text: str) -> str:
+    parts = urllib.parse.urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError("needs an absolute address that begins with http:// or https://")
+    return text.rstrip("/")
+
+
+def _folder(text: str) -> Path:
+    return Path(text).expanduser()
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.replace(";", ",").split(",") if part.strip())
+
+
+def _networks(text: str) -> tuple[str, ...]:
+    names = _names(text)
+    for name in names:
+        ipaddress.ip_network(name, strict=False)
+    return names
+
+
+def _one_of(*choices: str) -> Callable[[str], str]:
+    def parse(text: str) -> str:
+        if text.lower() not in choices:
+            raise ValueError(f"needs one of {', '.join(choices)}")
+        return text.lower()
+
+    return parse
+
+
+@dataclass(frozen=True)
+class NamedFolder:
+    """A library of the settings: its name and its root."""
+
+    name: str
+    root: Path
+
+
+def _libraries(text: str) -> tuple[NamedFolder, ...]:
+    found = []
+    for entry in filter(None, (part.strip() for part in text.split(";"))):
+        name, equals, root = entry.partition("=")
+        if not equals or not name.strip() or not root.strip():
+            raise ValueError("needs Name=/path, several joined by ;")
+        found.append(NamedFolder(name.strip(), Path(root.strip()).expanduser()))
+    return tuple(found)
+
+
+def _tls(text: str) -> str:
+    if text in ("off", "self-signed"):
+        return text
+    certificate, semicolon, key = text.partition(";")
+    if not semicolon or not certificate or not key:
+        raise ValueError("needs off, self-signed, or cert.pem;key.pem")
+    return text
+
+
+def _text(text: str) -> str:
+    return text
+
+
+def option(
+    default: T, parse: Callable[[str], object], help: str, *, secret: bool = False, section: str = ""
+) -> T:
+    """Declare a setting: its default, how its text is read (raises ValueError), and what it is for."""
+    metadata = {"parse": parse, "help": help, "secret": secret, "section": section}
+    return field(default=default, metadata=metadata)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What the settings of each command share."""
+
+    data_dir: Path
+    log_level: str = option("info", _one_of("debug", "info", "warning", "error"), "how much the log says")
+    origins: Mapping[str, Origin] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def prefix(cls) -> str:
+        """Return what the environment's names begin with."""
+        raise NotImplementedError
+
+    @classmethod
+    def options(cls) -> "list[dataclasses.Field[Any]]":
+        """Return the declared settings, the data folder apart."""
+        return [f for f in dataclasses.fields(cls) if "parse" in f.metadata]
+
+    @classmethod
+    def env_name(cls, name: str) -> str:
+        """Return a setting's name in the environment."""
+        return cls.prefix() + name.upper()
+
+    @classmethod
+    def load(
+        cls,
+        environ: Mapping[str, str],
+        flags: Mapping[str, object] | None = None,
+        data_dir: Path | None = None,
+    ) -> Self:
+        """Read all settings for this command.
+
+        `flags` holds values given on the command line, as text or already of their type. Raises
+        SettingsError with the name of the setting that is wrong and what it needs.
+        """
+        values: dict[str, object] = {}
+        origins: dict[str, Origin] = {}
+        folder, origins["data_dir"] = _data_dir(cls, environ, data_dir)
+        file = _read_file(folder / cls.file_name())
+        for declared in cls.options():
+            found = _find(cls, declared, environ, flags or {}, file)
+            if found is not None:
+                values[declared.name], origins[declared.name] = found
+            else:
+                origins[declared.name] = Origin("default", declared.name)
+        _refuse_unknown(cls, file)
+        return cls(data_dir=folder, origins=origins, **cast(Any, values))
+
+    @classmethod
+    def file_name(cls) -> str:
+        """Return the name of the settings file in the data folder."""
+        raise NotImplementedError
+
+    @classmethod
+    def folder_name(cls) -> str:
+        """Return the name of the default data folder."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, kw_only=True)
+class BridgeSettings(Settings):
+    """The Bridge's settings (`bridge-agent run`)."""
+
+    listen: Address = option(Address("127.0.0.1", 13380), _address, "where the Bridge's own page listens")
+    server_url: str = option("", _url, "the server to pair with at the first start")
+    pair_code: str = option("", _text, "the code to pair with at the first start", secret=True)
+    name: str = option("", _text, "what the server calls this Bridge; the machine's name if empty")
+    public_url: str = option(
+        "", _url, "the page's address as your network reaches it; the console links to it"
+    )
+    allowed_hosts: tuple[str, ...] = option((), _names, "more host names under which the page may be opened")
+    page_password: str = option("", _text, "the page's password", secret=True)
+    token_store: str = option(
+        "auto", _one_of("auto", "keyring", "file"), "where the token is kept: auto, keyring or file"
+    )
+    ca_file: str = option("", _text, "a file of certificates to trust besides the system's")
+    disabled_kinds: tuple[str, ...] = option((), _names, "kinds of job that this Bridge shall not run")
+    heartbeat_seconds: float = option(30.0, _seconds, "between two heartbeats")
+    refused_retry_seconds: float = option(300.0, _seconds, "before a refused token is tried again")
+    claim_wait_seconds: float = option(25.0, _seconds, "how long one request for work waits at the server")
+    report_seconds: float = option(2.0, _seconds, "at least between two reports of the same step")
+    keepalive_seconds: float = option(10.0, _seconds, "at most between two reports of a job")
+    unreported_retry_seconds: float = option(30.0, _seconds, "before an unsent final report is tried again")
+
+    @classmethod
+    def prefix(cls) -> str:
+        """Return the prefix of the Bridge's names."""
+        return "BRIDGE_"
+
+    @classmethod
+    def file_name(cls) -> str:
+        """Return the file's name."""
+        return "bridge.toml"
+
+    @classmethod
+    def folder_name(cls) -> str:
+        """Return the data folder's name."""
+        return "bridge-agent"
+
+
+@dataclass(frozen=True, kw_only=True)
+class HomeSettings(Settings):
+    """The home server's settings (`bridge-agent home-server`)."""
+
+    listen: Address = option(Address("127.0.0.1", 13390), _address, "where the server listens")
+    name: str = option("Home", _text, "what the server is called")
+    admin_password: str = option(
+        "", _text, "the first admin's password; made and printed if empty", secret=True
+    )
+    libraries: tuple[NamedFolder, ...] = option(
+        (), _libraries, "Name=/path, joined by ;, added at first start"
+    )
+    public_url: str = option("", _url, "the server's address from outside")
+    address: str = option("", _url, "the server's address at home, which the Bridge is given")
+    tls: str = option("off", _tls, "off, self-signed, or cert.pem;key.pem")
+    trusted_proxies: tuple[str, ...] = option((), _networks, "addresses whose X-Forwarded-For is believed")
+    pair_code_seconds: float = option(900.0, _seconds, "how long a pairing code lives")
+    lease_seconds: float = option(120.0, _seconds, "how long a claim lives without a report")
+    online_seconds: float = option(120.0, _seconds, "how long after a heartbeat the Bridge counts as online")
+    max_attempts: int = option(3, _count, "attempts before a job fails")
+    capability_seconds: float = option(5.0, _seconds, "how long GET /server may reuse a heartbeat it read")
+
+    @classmethod
+    def prefix(cls) -> str:
+        """Return the prefix of the home server's names."""
+        return "BRIDGE_HOME_"
+
+    @classmethod
+    def file_name(cls) -> str:
+        """Return the file's name."""
+        return "home.toml"
+
+    @classmethod
+    def folder_name(cls) -> str:
+        """Return the data folder's name."""
+        return "bridge-home-server"
+
+
+def warn_of_unknown(environ: Mapping[str, str]) -> None:
+    """Log a warning for each BRIDGE_… name that nothing reads, with the nearest one that something does."""
+    known = set()
+    for kind in (BridgeSettings, HomeSettings):
+        known.add(kind.env_name("data_dir"))
+        for declared in kind.options():
+            known.add(kind.env_name(declared.name))
+            if declared.metadata["secret"]:
+                known.add(kind.env_name(declared.name) + "_FILE")
+    for name in sorted(environ):
+        if name.startswith("BRIDGE_") and name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            _log.warning("Nothing reads the environment variable %s%s", name, hint)
+
+
+def _data_dir(cls: type[Settings], environ: Mapping[str, str], given: Path | None) -> tuple[Path, Origin]:
+    if given is not None:
+        return given.expanduser().absolute(), Origin("flag", "--data-dir")
+    name = cls.env_name("data_dir")
+    if environ.get(name, "").strip():
+        return _folder(environ[name].strip()).absolute(), Origin("environment", name)
+    return paths.data_folder(cls.folder_name()), Origin("default", "data_dir")
+
+
+def _read_file(path: Path) -> dict[str, object]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"The settings file {path} can't be read ({error}); mend that line.") from error
+    except OSError as error:
+        raise SettingsError(f"The settings file {path} can't be opened ({error.strerror}).") from error
+
+
+def _find(
+    cls: type[Settings],
+    declared: "dataclasses.Field[Any]",
+    environ: Mapping[str, str],
+    flags: Mapping[str, object],
+    file: Mapping[str, object],
+) -> tuple[object, Origin] | None:
+    name = declared.name
+    flag = flags.get(name)
+    if flag is not None:
+        shown = "--" + name.replace("_", "-")
+        value = _parsed(declared, flag, shown) if isinstance(flag, str) else flag
+        return value, Origin("flag", shown)
+    env = cls.env_name(name)
+    if text := environ.get(env, "").strip():
+        return _parsed(declared, text, env), Origin("environment", env)
+    if declared.metadata["secret"] and (path := environ.get(env + "_FILE", "").strip()):
+        return _parsed(declared, _secret(env, path), env + "_FILE"), Origin("environment", env + "_FILE")
+    if name in file:
+        text = _as_text(file[name])
+        if text.strip():
+            return _parsed(declared, text, f"{name} in {cls.file_name()}"), Origin("file", name)
+    return None
+
+
+def _as_text(value: object) -> str:
+    if isinstance(value, list):
+        return ";".join(str(item) for item in value)
+    return str(value)
+
+
+def _secret(env: str, path: str) -> str:
+    try:
+        return read_secret_file(Path(path))
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(
+            f"{env}_FILE names {path}, which can't be read ({error}); mend the path or its permissions."
+        ) from error
+
+
+def _parsed(declared: "dataclasses.Field[Any]", text: object, shown: str) -> object:
+    try:
+        return declared.metadata["parse"](str(text))
+    except ValueError as error:
+        what = str(error) if str(error).startswith("needs") else f"is not right ({error})"
+        said = "…" if declared.metadata["secret"] else text
+        raise SettingsError(f"{shown} is “{said}” but {what}.") from error
+
+
+def _refuse_unknown(cls: type[Settings], file: Mapping[str, object]) -> None:
+    known = {f.name for f in cls.options()}
+    for name in file:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            hint = f"; did you mean {near[0]}?" if near else "; take it out."
+            raise SettingsError(f"{cls.file_name()} has a setting “{name}” that nothing reads{hint}")

@@ -1,0 +1,1 @@
+"""What both halves' web servers share: errors, bodies, security, listening, events, rendering."""
