@@ -1,0 +1,85 @@
+"""What a handler is given, and what it may answer."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from bridge_agent.protocol.bridge import Progress
+
+
+@dataclass(frozen=True)
+class Done:
+    """The job is done, with what it found."""
+
+    result: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Failed:
+    """The job can't be done: one sentence with the next step, and what was found where that helps (R-108)."""
+
+    error: str
+    result: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class NeedsAttention:
+    """Only a person can mend what the job waits on; the sentence asks for it (settled point 5)."""
+
+    error: str
+
+
+Outcome = Done | Failed | NeedsAttention
+
+
+def _unheard(progress: Progress) -> None:
+    """Take progress that nobody listens to."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobContext:
+    """One job as its handler sees it; a cancel or a stop arrives as asyncio.CancelledError.
+
+    A handler that is cancelled tidies up and lets the CancelledError go on. It can't tell a cancel from a
+    stop and need not: what is written down about the job is the runner's.
+    """
+
+    server_id: str
+    job_id: int
+    attempt: int
+    kind: str
+    library_id: int
+    path: str
+    params: dict[str, Any] = field(default_factory=dict)
+    record: Callable[[Progress], None] = _unheard
+
+    def progress(
+        self, step: str, message: str, done: float | None = None, total: float | None = None
+    ) -> None:
+        """Record how far the job is; nothing is sent here and nothing waits (R-062).
+
+        Each new step gets a report of its own, in order; within a step only the latest counts.
+        """
+        self.record(Progress(step=step, message=message, done=done, total=total))
+
+
+class Handler(Protocol):
+    """What runs the jobs of one kind.
+
+    `run` may raise BridgeError, whose sentence then fails the job; anything else it raises fails the job with
+    a plain sentence and goes to the log. It must not swallow CancelledError.
+    """
+
+    @property
+    def kind(self) -> str:
+        """The kind that it runs, as on the wire."""
+        ...
+
+    @property
+    def lane(self) -> str:
+        """The lane in which its jobs run."""
+        ...
+
+    async def run(self, job: JobContext) -> Outcome:
+        """Run one job to its end."""
+        ...
