@@ -1,8 +1,8 @@
 """Rendering: jinja2 with escaping always on, relative links, static files that carry their content's hash."""
 
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import aiohttp_jinja2
 import jinja2
@@ -14,17 +14,17 @@ from bridge_agent.base import resources
 STATIC = "static"
 
 
-def set_up(app: web.Application, half: str) -> None:
+def set_up(app: web.Application, half: str) -> jinja2.Environment:
     """Give an application its templates (`half` and `shared`) and its static files under /static/.
 
-    In templates: `static("page/page.js")` and `root` for links, and the filters `filesize`, `span`.
+    Pages are answered with `render`. Templates have `root` (the way up to the site's root), `path`,
+    `stamp("page/page.js")` for static files, and the filters `filesize` and `span`.
     """
     templates = resources.folder("templates")
     statics = resources.folder(STATIC)
     environment = aiohttp_jinja2.setup(
         app,
         loader=jinja2.FileSystemLoader([templates / half, templates / "shared"]),
-        context_processors=[_links],
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -32,13 +32,21 @@ def set_up(app: web.Application, half: str) -> None:
     environment.filters.update(filesize=filesize, span=span)
     environment.globals.update(version=__version__, stamp=_Stamps(statics))
     app.router.add_static(f"/{STATIC}/", statics, append_version=False)
+    return environment
 
 
-async def _links(request: web.Request) -> dict[str, Any]:
-    """Give each page the way up to the site's root, so that it works below any sub-path."""
+def render(
+    request: web.Request, template: str, context: Mapping[str, object], status: int = 200
+) -> web.Response:
+    """Answer with a page that no cache keeps; its links climb to the site's root, below any sub-path.
+
+    aiohttp-jinja2's own context processors are passed by: they warn at each request since aiohttp 3.14.
+    """
     depth = request.path.count("/") - 1
-    root = "/".join([".."] * depth) or "."
-    return {"root": root, "path": request.path}
+    links = {"root": "/".join([".."] * depth) or ".", "path": request.path}
+    response = aiohttp_jinja2.render_template(template, request, {**links, **context}, status=status)
+    response.headers["Cache-Control"] = "no-store"
+    return response
 
 
 class _Stamps:

@@ -1,0 +1,30 @@
+"""Every numbered requirement of the protocol has at least one test that names it."""
+
+import ast
+from pathlib import Path
+
+TESTS = Path(__file__).parent
+ALL = [f"R-{number:03d}" for number in range(1, 110)]
+
+
+def named_requirements() -> dict[str, list[str]]:
+    """Return requirement → the tests that carry its mark."""
+    named: dict[str, list[str]] = {}
+    for path in TESTS.rglob("test_*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                continue
+            for mark in node.decorator_list:
+                if isinstance(mark, ast.Call) and ast.unparse(mark.func).endswith("mark.requirement"):
+                    for argument in mark.args:
+                        named.setdefault(ast.literal_eval(argument), []).append(node.name)
+    return named
+
+
+def test_every_requirement_has_a_test_that_names_it():
+    missing = [requirement for requirement in ALL if requirement not in named_requirements()]
+    assert not missing, f"requirements without a test: {', '.join(missing)}"
+
+
+def test_no_test_names_a_requirement_that_does_not_exist():
+    assert sorted(set(named_requirements()) - set(ALL)) == []

@@ -1,0 +1,98 @@
+"""Settings: precedence, origins, secrets, sentences."""
+
+import logging
+from pathlib import Path
+
+import pytest
+
+from bridge_agent.base.errors import ExitCode, SettingsError
+from bridge_agent.settings import Address, BridgeSettings, HomeSettings, NamedFolder, warn_of_unknown
+
+
+def load(tmp_path: Path, environ=None, flags=None, file=None):
+    if file is not None:
+        (tmp_path / "bridge.toml").write_text(file)
+    return BridgeSettings.load({"BRIDGE_DATA_DIR": str(tmp_path), **(environ or {})}, flags)
+
+
+def test_flag_beats_environment_beats_file_beats_default(tmp_path):
+    file = 'listen = "127.0.0.1:1"\nheartbeat_seconds = 5\nname = "file"'
+    settings = load(
+        tmp_path, {"BRIDGE_LISTEN": "127.0.0.1:2", "BRIDGE_NAME": ""}, {"listen": "[::1]:3"}, file
+    )
+    assert settings.listen == Address("::1", 3)
+    assert settings.heartbeat_seconds == 5
+    assert settings.name == "file"
+    assert settings.claim_wait_seconds == 25
+    shown = {
+        name: settings.origins[name].source for name in ("listen", "heartbeat_seconds", "claim_wait_seconds")
+    }
+    assert shown == {"listen": "flag", "heartbeat_seconds": "file", "claim_wait_seconds": "default"}
+
+
+def test_the_documented_defaults(tmp_path):
+    settings = load(tmp_path)
+    assert str(settings.listen) == "127.0.0.1:13380"
+    assert settings.listen.loopback
+    home = HomeSettings.load({"BRIDGE_HOME_DATA_DIR": str(tmp_path)})
+    assert str(home.listen) == "127.0.0.1:13390"
+    assert (home.lease_seconds, home.online_seconds, home.pair_code_seconds) == (120, 120, 900)
+    assert (home.max_attempts, home.capability_seconds) == (3, 5)
+
+
+def test_a_secret_comes_from_a_file_too_without_its_last_newline(tmp_path):
+    (tmp_path / "code").write_text("ABCD-EFGH\n")
+    settings = load(tmp_path, {"BRIDGE_PAIR_CODE_FILE": str(tmp_path / "code")})
+    assert settings.pair_code == "ABCD-EFGH"
+    with pytest.raises(SettingsError, match="BRIDGE_PAIR_CODE_FILE names"):
+        load(tmp_path, {"BRIDGE_PAIR_CODE_FILE": str(tmp_path / "none")})
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("BRIDGE_LISTEN", "13380"),
+        ("BRIDGE_LISTEN", "a:99999"),
+        ("BRIDGE_HEARTBEAT_SECONDS", "0"),
+        ("BRIDGE_HEARTBEAT_SECONDS", "nan"),
+        ("BRIDGE_PUBLIC_URL", "ftp://x"),
+        ("BRIDGE_TOKEN_STORE", "cloud"),
+    ],
+)
+def test_a_wrong_value_names_its_setting_and_what_it_needs(tmp_path, name, value):
+    with pytest.raises(SettingsError, match=name) as caught:
+        load(tmp_path, {name: value})
+    assert caught.value.exit_code == ExitCode.USAGE
+
+
+def test_a_wrong_secret_is_not_repeated(tmp_path):
+    with pytest.raises(SettingsError) as caught:
+        HomeSettings.load({"BRIDGE_HOME_DATA_DIR": str(tmp_path), "BRIDGE_HOME_LIBRARIES": "nonsense"})
+    assert "Name=/path" in caught.value.message
+
+
+def test_a_typo_in_the_file_is_named_with_the_nearest_setting(tmp_path):
+    with pytest.raises(SettingsError, match="did you mean heartbeat_seconds"):
+        load(tmp_path, file="hartbeat_seconds = 3")
+
+
+def test_a_broken_file_is_named(tmp_path):
+    with pytest.raises(SettingsError, match="bridge.toml can't be read"):
+        load(tmp_path, file="listen = ")
+
+
+def test_libraries_are_names_and_folders(tmp_path):
+    home = HomeSettings.load(
+        {"BRIDGE_HOME_DATA_DIR": str(tmp_path), "BRIDGE_HOME_LIBRARIES": "Books=/a b;Kids = /k;"}
+    )
+    assert home.libraries == (NamedFolder("Books", Path("/a b")), NamedFolder("Kids", Path("/k")))
+
+
+def test_an_unknown_name_is_warned_of(caplog):
+    caplog.set_level(logging.WARNING)
+    warn_of_unknown(
+        {"BRIDGE_LISTN": "x", "BRIDGE_HOME_LISTEN": "y", "BRIDGE_PAIR_CODE_FILE": "z", "PATH": "p"}
+    )
+    assert [r.getMessage() for r in caplog.records] == [
+        "Nothing reads the environment variable BRIDGE_LISTN; did you mean BRIDGE_LISTEN?"
+    ]
