@@ -1,10 +1,8 @@
 """The demo: both halves on this machine, paired over HTTP, with the sample library and one verified book."""
 
-import asyncio
 import contextlib
 import dataclasses
 import logging
-import os
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -45,7 +43,9 @@ def demo_folder() -> Path:
 class Demo:
     """A home server and a Bridge in one process, introduced to each other as a person would do it."""
 
-    def __init__(self, environ: Mapping[str, str], say: Callable[[str], None], clock: Clock | None = None):
+    def __init__(
+        self, environ: Mapping[str, str], say: Callable[[str], None], clock: Clock | None = None
+    ) -> None:
         """Prepare both in the demo's folder, or where the two data folder settings say."""
         self.clock = clock or SystemClock()
         self._say = say
@@ -94,7 +94,7 @@ class Demo:
             await self.home.stop()
 
     def _lay_out(self) -> None:
-        """Make the folders, copy the samples where they are missing, keep the admin's password for the next run."""
+        """Make the folders, copy missing samples, keep the admin's password for the next run."""
         folder = private_folder(self._home_settings.data_dir)
         if not self._library.exists():
             aside = self._library.with_suffix(".part")
@@ -219,10 +219,5 @@ class _Visitor:
                 if response.status >= 400:
                     raise DemoFailed(str(answer["error"]["message"]))
                 return answer
-        except (aiohttp.ClientError, asyncio.TimeoutError) as error:
+        except (TimeoutError, aiohttp.ClientError) as error:
             raise DemoFailed(f"The demo's own request to {url} failed ({error}); try again.") from error
-
-
-def environment() -> Mapping[str, str]:
-    """Return the process's environment."""
-    return os.environ

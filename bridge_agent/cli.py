@@ -1,0 +1,159 @@
+"""The commands of `bridge-agent`: what each is called and takes; what it does lives in `app.commands`."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bridge_agent import __version__
+from bridge_agent.base.errors import BridgeError, ExitCode
+
+app = typer.Typer(
+    name="bridge-agent",
+    help="Runs beside your audiobooks and works for your own audiobook server.\n\n"
+    "Begin with `bridge-agent run`, open the page it names, and type the code that the server's console "
+    "shows under Settings, Bridge. To look at everything with sample books first: `bridge-agent demo`.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+token_app = typer.Typer(no_args_is_help=True, help="Says where the Bridge's token is kept; never shows it.")
+app.add_typer(token_app, name="token")
+
+DataDir = Annotated[
+    Path | None,
+    typer.Option("--data-dir", help="The data folder; else BRIDGE_DATA_DIR or the platform's own."),
+]
+Listen = Annotated[str | None, typer.Option(help="Where to listen, as HOST:PORT.")]
+Json = Annotated[bool, typer.Option("--json", help="Answer with one JSON object, for scripts.")]
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Take what stands before every command."""
+
+
+@app.command()
+def run(listen: Listen = None, data_dir: DataDir = None) -> None:
+    """Run the Bridge: its page listens at http://127.0.0.1:13380 unless BRIDGE_LISTEN says otherwise.
+
+    In Docker, BRIDGE_SERVER_URL and BRIDGE_PAIR_CODE pair it at its first start. Ctrl-C stops it in order;
+    what it was doing goes on at the next start.
+    """
+    from bridge_agent.app import commands
+
+    raise typer.Exit(commands.run_bridge(listen, data_dir))
+
+
+@app.command("home-server")
+def home_server(listen: Listen = None, data_dir: DataDir = None) -> None:
+    """Run the home server; its console is at http://127.0.0.1:13390 unless BRIDGE_HOME_LISTEN says otherwise.
+
+    BRIDGE_HOME_LIBRARIES="Books=/srv/books" adds libraries at the first start, BRIDGE_HOME_ADMIN_PASSWORD
+    sets the first admin's password; without it one is made and printed here once.
+    """
+    from bridge_agent.app import commands
+
+    raise typer.Exit(commands.run_home_server(listen, data_dir))
+
+
+@app.command()
+def demo() -> None:
+    """Run a home server and a Bridge with two sample books, already paired, and verify one of them.
+
+    Everything lies in a folder of its own (`bridge-agent paths` names it); the next start goes on from there.
+    """
+    from bridge_agent.app import commands
+
+    raise typer.Exit(commands.run_demo())
+
+
+@app.command()
+def pair(
+    server_url: Annotated[
+        str, typer.Argument(metavar="URL", help="The server's address, http:// or https://.")
+    ],
+    code: Annotated[str | None, typer.Argument(help="The code; asked for when left out.")] = None,
+    data_dir: DataDir = None,
+    as_json: Json = False,
+) -> None:
+    """Pair the running Bridge with a server, with a code from the console under Settings, Bridge."""
+    from bridge_agent.app import commands
+
+    raise typer.Exit(commands.pair(server_url, code, data_dir, as_json))
+
+
+@app.command()
+def unpair(data_dir: DataDir = None, as_json: Json = False) -> None:
+    """Make the running Bridge forget its token; unpair it in the server's console too."""
+    from bridge_agent.app import commands
+
+    raise typer.Exit(commands.unpair(data_dir, as_json))
+
+
+@app.command()
+def status(data_dir: DataDir = None, as_json: Json = False) -> None:
+    """Say how the running Bridge is: its link, its libraries, what it is doing."""
+    from bridge_agent.app import commands
+
+    raise typer.Exit(commands.status(data_dir, as_json))
+
+
+@app.command()
+def doctor(data_dir: DataDir = None, as_json: Json = False) -> None:
+    """Look for what keeps a Bridge from working: names, TLS, clock, mounts, keyring, port, disk, versions.
+
+    Each finding has a code that stays the same and says what to do. Exits with 1 when something is bad.
+    """
+    from bridge_agent.app import commands
+
+    raise typer.Exit(commands.doctor(data_dir, as_json))
+
+
+@app.command()
+def paths(data_dir: DataDir = None, as_json: Json = False) -> None:
+    """Say where everything lies: settings, data, secrets, logs."""
+    from bridge_agent.app import commands
+
+    raise typer.Exit(commands.paths(data_dir, as_json))
+
+
+@app.command()
+def password(data_dir: DataDir = None) -> None:
+    """Set the password of the Bridge's page: asked for twice, or one line from standard input."""
+    from bridge_agent.app import commands
+
+    raise typer.Exit(commands.password(data_dir))
+
+
+@token_app.command("where")
+def token_where(data_dir: DataDir = None, as_json: Json = False) -> None:
+    """Say where the token is kept and how strong that is."""
+    from bridge_agent.app import commands
+
+    raise typer.Exit(commands.token_where(data_dir, as_json))
+
+
+def main() -> None:
+    """Run a command; every error a person can meet is one sentence and an exit code."""
+    try:
+        app()
+    except BridgeError as error:
+        print(f"bridge-agent: {error.message}", file=sys.stderr)
+        sys.exit(int(error.exit_code))
+    except KeyboardInterrupt:
+        sys.exit(int(ExitCode.FAILED))
+    except BrokenPipeError:
+        sys.exit(int(ExitCode.FAILED))
