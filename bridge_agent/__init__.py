@@ -10,8 +10,8 @@
                                                            └───────────────────── stat the mount
 ```
 
-One fact flows one way: the server owns what was asked for and who holds it; the Bridge owns what it did. Every
-arrow that hands work over is a lease with an attempt number.
+One fact flows one way: the server owns what was asked for and who holds it; the Bridge owns what it did.
+Every arrow that hands work over is a lease with an attempt number.
 
 Rooms, each above the ones that it may call (import-linter holds it):
 
@@ -29,8 +29,8 @@ Rooms, each above the ones that it may call (import-linter holds it):
     settings  flag > environment > file > default
     base      clock, tasks, threads, files, logs: no word of the domain
 
-`home` and the Bridge's rooms meet only in `protocol` and what lies below. Time, chance, network and store come
-in through seams (`base.clock`, the link's client, `store.InlineDatabase`).
+`home` and the Bridge's rooms meet only in `protocol` and what lies below. Time, chance, network and store
+come in through seams (`base.clock`, the link's client, `store.InlineDatabase`).
 """
 
 __version__ = "0.1.0"
