@@ -62,6 +62,13 @@ class Vault:
         self._choice: Choice | None = None
         self._empty_since: float | None = None
 
+    async def look(self) -> None:
+        """Read where the token was kept, for `describe`; a disk that refuses is told by `load`."""
+        try:
+            self._choice = await self._read(self._records.choice)
+        except VaultNotReady as error:
+            _log.warning("%s", error)
+
     async def load(self) -> str | None:
         """Return the kept token, or None when none is kept or it can't be opened any more.
 
@@ -123,7 +130,7 @@ class Vault:
             await self._drop_entry(choice)
 
     async def disown(self) -> None:
-        """Forget the token of a copied data folder; the keyring's entry stays with the Bridge it belongs to."""
+        """Forget the token of a copied data folder; the keyring's entry stays with the Bridge it is of."""
         await self._write(self._records.drop)
         await self._write(self._records.remember, Choice(account=str(uuid.uuid4())))
         self._choice = None
@@ -258,6 +265,8 @@ def _short(error: BaseException) -> str:
     return str(text)
 
 
-def open_vault(settings: BridgeSettings, data_dir: Path, clock: Clock) -> Vault:
-    """Return the vault that the settings ask for; touches neither disk nor keyring yet."""
-    return Vault(settings.token_store, data_dir, clock)
+async def open_vault(settings: BridgeSettings, data_dir: Path, clock: Clock) -> Vault:
+    """Return the vault that the settings ask for, its choice read; the keyring is not touched yet."""
+    vault = Vault(settings.token_store, data_dir, clock)
+    await vault.look()
+    return vault
