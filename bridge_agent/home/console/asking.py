@@ -1,0 +1,46 @@
+"""Asking for a job from a page: queued, and the sentence for what came of it."""
+
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from bridge_agent.base.errors import BridgeError
+from bridge_agent.home.job import Job
+from bridge_agent.protocol.bridge import MAX_HOLD_S, VERIFY
+from bridge_agent.web.errors import ApiError
+
+if TYPE_CHECKING:
+    from bridge_agent.home.app import HomeServer
+
+HOLD = f"How long to hold takes a whole number of seconds from 0 to {MAX_HOLD_S}; correct it and try again."
+
+
+class NotAsked(Exception):
+    """A job that could not be queued: why, in a sentence, and the code of that sentence."""
+
+    def __init__(self, code: str, message: str, status: int) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.status = status
+
+
+async def ask_verify(home: "HomeServer", library_id: int, path: str | None, hold: str) -> tuple[Job, str]:
+    """Queue a verify; `hold` is the seconds as they were typed. Raises NotAsked."""
+    if hold and not (hold.isascii() and hold.isdigit() and len(hold) <= 3 and int(hold) <= MAX_HOLD_S):
+        raise NotAsked("invalid_params", HOLD, HTTPStatus.BAD_REQUEST)
+    return await ask(home, VERIFY, library_id, path, {"hold_seconds": int(hold or 0)}, 0)
+
+
+async def ask(
+    home: "HomeServer", kind: str, library_id: int, path: str | None, params: dict[str, object], priority: int
+) -> tuple[Job, str]:
+    """Queue a job; return it with the code of what to say: new, open already, or still stopping (R-076)."""
+    try:
+        job, created = await home.jobs.queue(kind, library_id, path, params, priority)
+    except ApiError as error:
+        raise NotAsked(error.code, error.message, error.status) from error
+    except BridgeError as error:
+        raise NotAsked(error.code, error.message, HTTPStatus.BAD_REQUEST) from error
+    if created:
+        return job, "queued"
+    return job, "stopping" if job.cancel_requested else "open"

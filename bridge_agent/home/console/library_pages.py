@@ -1,0 +1,158 @@
+"""The libraries: the list with its scans, one library's books, one book."""
+
+from typing import TYPE_CHECKING
+
+from aiohttp import web
+
+from bridge_agent.base.errors import BridgeError
+from bridge_agent.home.console.access import field, me, takes_page
+from bridge_agent.home.console.pages import go, render
+from bridge_agent.home.console.shared import latest_jobs, library_names
+from bridge_agent.home.console.views_bridge import bridge_view
+from bridge_agent.home.console.views_library import book_view, libraries_state, library_view
+from bridge_agent.home.keys import HOME
+from bridge_agent.home.library.model import LibraryInfo
+from bridge_agent.web.bodies import id_in_path
+
+if TYPE_CHECKING:
+    from bridge_agent.home.app import HomeServer
+
+_PAGE = 50
+
+
+@takes_page()
+async def home_page(request: web.Request) -> web.StreamResponse:
+    """GET /: the way to the libraries."""
+    return go(request, "/libraries")
+
+
+@takes_page()
+async def show_all(request: web.Request) -> web.StreamResponse:
+    """GET /libraries."""
+    return await _list(request)
+
+
+@takes_page(admin=True)
+async def add(request: web.Request) -> web.StreamResponse:
+    """POST /libraries: a new library; its first scan begins at once."""
+    home = request.app[HOME]
+    name, folder = field(request, "name").strip(), field(request, "root").strip()
+    if not name:
+        error = "A library needs a name; give it one and try again."
+        return await _list(request, error=error, folder=folder, status=400)
+    try:
+        library = await home.library.add(name, folder)
+    except BridgeError as error:
+        return await _list(request, error=error.message, name=name, folder=folder, status=400)
+    home.library.request_scan(library.id)
+    return go(request, f"/libraries/{library.id}", said="library-added")
+
+
+@takes_page()
+async def show(request: web.Request) -> web.StreamResponse:
+    """GET /libraries/{id}: its books, by title."""
+    home, library = request.app[HOME], library_of(request)
+    q, after = request.query.get("q", "").strip()[:200], request.query.get("after")
+    page = await home.library.books(library.id, q, after, _PAGE)
+    return render(
+        request,
+        "library.html",
+        {
+            "title": library.name,
+            "place": "libraries",
+            "live": "library look",
+            "library": library_view(library.wire(), home.clock.now()),
+            "books": [book_view(book.wire()) for book in page.books],
+            "q": q,
+            "after": after or "",
+            "next_after": page.next_after,
+        },
+    )
+
+
+@takes_page(admin=True)
+async def scan(request: web.Request) -> web.StreamResponse:
+    """POST /libraries/{id}/scan."""
+    library = library_of(request)
+    request.app[HOME].library.request_scan(library.id)
+    return go(request, f"/libraries/{library.id}", said="scan-asked")
+
+
+@takes_page(admin=True)
+async def ask_remove(request: web.Request) -> web.StreamResponse:
+    """GET /libraries/{id}/remove: the question before it."""
+    library = library_of(request)
+    return render(
+        request,
+        "confirm.html",
+        {
+            "title": f"Remove {library.name}",
+            "place": "libraries",
+            "question": f"Remove the library “{library.name}”?",
+            "lines": [
+                "This server forgets its books and its jobs. The files on the disk stay as they are.",
+                f"Its folder is {library.root}.",
+            ],
+            "action": f"libraries/{library.id}/remove",
+            "label": "Remove the library",
+            "keep": "Keep it",
+            "back": f"libraries/{library.id}",
+        },
+    )
+
+
+@takes_page(admin=True)
+async def remove(request: web.Request) -> web.StreamResponse:
+    """POST /libraries/{id}/remove: its jobs go with it (R-049)."""
+    home, library = request.app[HOME], library_of(request)
+    await home.remove_library(library.id)
+    return go(request, "/libraries", said="library-removed")
+
+
+def library_of(request: web.Request) -> LibraryInfo:
+    """Return the library that the path names; raises a 404."""
+    library = request.app[HOME].library.get(id_in_path(request))
+    if library is None:
+        raise web.HTTPNotFound
+    return library
+
+
+async def _list(
+    request: web.Request, *, error: str = "", name: str = "", folder: str = "", status: int = 200
+) -> web.Response:
+    home, now = request.app[HOME], request.app[HOME].clock.now()
+    who = me(request)
+    admin = who is not None and who.admin
+    libraries = [library_view(library.wire(), now) for library in home.library.libraries()]
+    context: dict[str, object] = {
+        "title": "Libraries",
+        "place": "libraries",
+        "live": "library bridge job look",
+        "state": libraries_state(libraries, admin),
+        "libraries": libraries,
+        "error": error,
+        "name": name,
+        "folder": folder,
+    }
+    if admin:
+        context |= await _side(home)
+    return render(request, "libraries.html", context, status=status)
+
+
+async def _side(home: "HomeServer") -> dict[str, object]:
+    bridge = await home.bridge.view()
+    return {
+        "bridge": bridge_view(bridge, library_names(home), home.clock.now()),
+        "jobs": await latest_jobs(home, bridge, 5),
+    }
+
+
+def add_routes(app: web.Application) -> None:
+    """Add the pages of the libraries."""
+    app.router.add_get("/", home_page)
+    app.router.add_get("/libraries", show_all)
+    app.router.add_post("/libraries", add)
+    app.router.add_get("/libraries/{id}", show)
+    app.router.add_post("/libraries/{id}/scan", scan)
+    app.router.add_get("/libraries/{id}/remove", ask_remove)
+    app.router.add_post("/libraries/{id}/remove", remove)
