@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from bridge_agent.base.errors import BridgeError
 from bridge_agent.protocol.bridge import Progress
 
 
@@ -32,8 +33,22 @@ class NeedsAttention:
 Outcome = Done | Failed | NeedsAttention
 
 
+class AttentionNeeded(BridgeError):
+    """This job waits on something that only a person can mend; mend it and press “Try again”.
+
+    Raised instead of returning NeedsAttention, from wherever in a handler that is known.
+    """
+
+    code = "needs_attention"
+
+
 def _unheard(progress: Progress) -> None:
     """Take progress that nobody listens to."""
+
+
+def _trusted() -> bool:
+    """Trust a claim that nobody watches over."""
+    return True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +67,8 @@ class JobContext:
     path: str
     params: dict[str, Any] = field(default_factory=dict)
     record: Callable[[Progress], None] = _unheard
+    trusted: Callable[[], bool] = _trusted
+    """Whether the lease can still be believed in; without it a handler uploads and writes nothing (law 5)."""
 
     def progress(
         self, step: str, message: str, done: float | None = None, total: float | None = None
