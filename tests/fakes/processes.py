@@ -1,4 +1,4 @@
-"""Whole processes under test: `bridge-agent …` started as a user starts it, on free ports, in folders of its own."""
+"""Whole processes under test: `bridge-agent …` as a user starts it, on free ports, in own folders."""
 
 import asyncio
 import contextlib
@@ -181,7 +181,7 @@ class Household:
 
         await self.until(there, 0.01)
 
-    async def until(self, there: Any, pause: float = 0.05) -> None:  # noqa: ANN401
+    async def until(self, there: Any, pause: float = 0.05) -> None:
         """Wait until a coroutine function says true."""
         try:
             async with asyncio.timeout(PATIENCE_S):
