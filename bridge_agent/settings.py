@@ -20,6 +20,8 @@ from bridge_agent.base import paths
 from bridge_agent.base.errors import SettingsError
 from bridge_agent.base.files import read_secret_file
 
+_COMPUTE = ("auto", "int8", "int8_float32", "int8_float16", "int8_bfloat16", "float16", "bfloat16", "float32")
+
 T = TypeVar("T")
 Source = Literal["flag", "environment", "file", "default"]
 
@@ -80,6 +82,14 @@ def _count(text: str) -> int:
     if value < 1:
         raise ValueError("needs a whole number from 1")
     return value
+
+
+def _processes(text: str) -> int | None:
+    if text.lower() == "auto":
+        return None
+    if not text.isdigit() or int(text) > 256:
+        raise ValueError("needs auto, or a whole number from 0")
+    return int(text)
 
 
 def _url(text: str) -> str:
@@ -235,6 +245,24 @@ class BridgeSettings(Settings):
     report_seconds: float = option(2.0, _seconds, "at least between two reports of the same step")
     keepalive_seconds: float = option(10.0, _seconds, "at most between two reports of a job")
     unreported_retry_seconds: float = option(30.0, _seconds, "before an unsent final report is tried again")
+    speech_model: str = option(
+        "small", _text, "the speech model: a name that is downloaded once, or a folder", section="speech"
+    )
+    speech_device: str = option(
+        "auto", _one_of("auto", "cpu", "cuda"), "what computes speech: auto, cpu or cuda", section="speech"
+    )
+    speech_compute: str = option(
+        "auto",
+        _one_of(*_COMPUTE),
+        "the numbers speech is computed in: auto, int8, float16, …",
+        section="speech",
+    )
+    speech_processes: int | None = option(
+        None, _processes, "engine processes; auto: physical cores less one; 0: none here", section="speech"
+    )
+    speech_server: str = option(
+        "", _url, "a speech server of the OpenAI shape to use instead of the own engine", section="speech"
+    )
 
     @classmethod
     def prefix(cls) -> str:
@@ -344,11 +372,30 @@ def _find(
         return _parsed(declared, text, env), Origin("environment", env)
     if declared.metadata["secret"] and (path := environ.get(env + "_FILE", "").strip()):
         return _parsed(declared, _secret(env, path), env + "_FILE"), Origin("environment", env + "_FILE")
-    if name in file:
-        text = _as_text(file[name])
-        if text.strip():
-            return _parsed(declared, text, f"{name} in {cls.file_name()}"), Origin("file", name)
+    if (in_file := _in_file(cls, declared, file)) is not None:
+        shown, text = in_file
+        return _parsed(declared, text, f"{shown} in {cls.file_name()}"), Origin("file", shown)
     return None
+
+
+def _in_file(
+    cls: type[Settings], declared: "dataclasses.Field[Any]", file: Mapping[str, object]
+) -> tuple[str, str] | None:
+    """Find a setting in the file: `speech_model = …`, or `model = …` in the table `[speech]`."""
+    section, name = declared.metadata["section"], declared.name
+    table = file.get(section) if section else None
+    inner = name.removeprefix(f"{section}_")
+    places = [(name, file)]
+    if isinstance(table, dict):
+        places.insert(0, (inner, table))
+    found = [(name if at is file else f"[{section}] {key}", at[key]) for key, at in places if key in at]
+    if len(found) > 1:
+        raise SettingsError(
+            f"{cls.file_name()} sets both {found[0][0]} and {found[1][0]}, which are the same; take one out."
+        )
+    if not found or not (text := _as_text(found[0][1])).strip():
+        return None
+    return found[0][0], text
 
 
 def _as_text(value: object) -> str:
@@ -377,8 +424,22 @@ def _parsed(declared: "dataclasses.Field[Any]", text: object, shown: str) -> obj
 
 def _refuse_unknown(cls: type[Settings], file: Mapping[str, object]) -> None:
     known = {f.name for f in cls.options()}
-    for name in file:
-        if name not in known:
-            near = difflib.get_close_matches(name, known, 1)
-            hint = f"; did you mean {near[0]}?" if near else "; take it out."
-            raise SettingsError(f"{cls.file_name()} has a setting “{name}” that nothing reads{hint}")
+    sections = {f.metadata["section"] for f in cls.options() if f.metadata["section"]}
+    for name, value in file.items():
+        if name in sections and isinstance(value, dict):
+            inner = {
+                known_name.removeprefix(f"{name}_")
+                for known_name in known
+                if known_name.startswith(f"{name}_")
+            }
+            for key in value:
+                _refuse_one(cls, key, inner, f"[{name}] {key}")
+        else:
+            _refuse_one(cls, name, known, name)
+
+
+def _refuse_one(cls: type[Settings], name: str, known: set[str], shown: str) -> None:
+    if name not in known:
+        near = difflib.get_close_matches(name, known, 1)
+        hint = f"; did you mean {near[0]}?" if near else "; take it out."
+        raise SettingsError(f"{cls.file_name()} has a setting “{shown}” that nothing reads{hint}")

@@ -96,3 +96,36 @@ def test_an_unknown_name_is_warned_of(caplog):
     assert [r.getMessage() for r in caplog.records] == [
         "Nothing reads the environment variable BRIDGE_LISTN; did you mean BRIDGE_LISTEN?"
     ]
+
+
+def test_a_table_of_the_file_holds_the_settings_of_its_section(tmp_path):
+    settings = load(tmp_path, file='name = "Study"\n[speech]\nmodel = "base"\nprocesses = 0')
+    assert (settings.name, settings.speech_model, settings.speech_processes) == ("Study", "base", 0)
+    assert settings.origins["speech_model"].name == "[speech] model"
+    assert load(tmp_path, file='speech_model = "tiny"').speech_model == "tiny"
+
+
+def test_speech_settings_have_the_documented_defaults(tmp_path):
+    settings = load(tmp_path)
+    assert (settings.speech_model, settings.speech_device, settings.speech_compute) == (
+        "small",
+        "auto",
+        "auto",
+    )
+    assert (settings.speech_processes, settings.speech_server) == (None, "")
+    assert load(tmp_path, {"BRIDGE_SPEECH_PROCESSES": "Auto"}).speech_processes is None
+
+
+@pytest.mark.parametrize(
+    ("file", "sentence"),
+    [
+        ('[speech]\nmodle = "x"', r"“\[speech\] modle” that nothing reads; did you mean model\?"),
+        ('speech_model = "a"\n[speech]\nmodel = "b"', "sets both"),
+        ("speech = 3", "“speech” that nothing reads"),
+        ("[listen]\nport = 3", "listen in bridge.toml is"),
+        ("[speech]\nprocesses = -1", r"\[speech\] processes in bridge.toml is “-1” but needs auto"),
+    ],
+)
+def test_a_wrong_table_is_said_clearly(tmp_path, file, sentence):
+    with pytest.raises(SettingsError, match=sentence):
+        load(tmp_path, file=file)
