@@ -67,7 +67,7 @@ class _Call:
     body: bytes | AsyncIterator[bytes] | None = None
     query: Sequence[tuple[str, str]] = ()
     headers: Mapping[str, str] | None = None
-    limits: Limits = SHORT
+    limits: Limits | None = None
     fresh: bool = False
 
 
@@ -77,13 +77,19 @@ class ServerClient:
     Every method raises ServerAway, TokenRefused and Rejected besides what it names; `answers.fail` says when.
     """
 
-    def __init__(self, base_url: str, token: str | None, clock: Clock, tls: ssl.SSLContext) -> None:
-        """Prepare calls below `base_url`, whose path is kept; opens nothing yet."""
+    def __init__(
+        self, base_url: str, token: str | None, clock: Clock, tls: ssl.SSLContext, short: Limits = SHORT
+    ) -> None:
+        """Prepare calls below `base_url`, whose path is kept; opens nothing yet.
+
+        `short` limits the calls that the server answers at once: pairing, heartbeat, report.
+        """
         self.base_url = base_url
         self.clock_skew_s: float | None = None
         self._token = token
         self._clock = clock
         self._tls = tls
+        self._short = short
         self._pooled: aiohttp.ClientSession | None = None
         self._fresh: aiohttp.ClientSession | None = None
         self._closed = False
@@ -171,7 +177,7 @@ class ServerClient:
             headers["Authorization"] = f"Bearer {self._token}"
         if call.body is not None:
             headers["Content-Type"] = "application/json"
-        limits = call.limits
+        limits = call.limits or self._short
         timeout = aiohttp.ClientTimeout(
             total=limits.total, sock_connect=limits.connect, sock_read=limits.read, connect=None
         )

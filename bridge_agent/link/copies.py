@@ -6,13 +6,22 @@ is one that was moved on its disk (same inode), nor a container's volume (same p
 """
 
 import hashlib
+import logging
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
+from bridge_agent.base.errors import BridgeError
 from bridge_agent.base.files import PRIVATE, write_private
+from bridge_agent.base.threads import files
 
+T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
+_LIMIT_S = 20.0
 _SALT = "audiobook-bridge-agent folder "
 
 
@@ -26,6 +35,29 @@ class Fingerprint(msgspec.Struct, frozen=True):
     def copied_to(self, now: "Fingerprint") -> bool:
         """Tell whether the folder as it is now is a copy of the one noted here."""
         return self.inode != now.inode and (self.path != now.path or self.machine != now.machine)
+
+
+class OwnFolder:
+    """A data folder and whether it is this Bridge's own."""
+
+    def __init__(self, data_dir: Path) -> None:
+        """Prepare; touches nothing."""
+        self._data_dir = data_dir
+
+    async def is_copy(self) -> bool:
+        """Compare the folder with its noted fingerprint; what can't be told is no copy."""
+        return bool(await self._try(is_copy, "Whether the data folder is a copy can’t be told"))
+
+    async def claim(self) -> None:
+        """Note the folder as this Bridge's own, as far as the disk lets it."""
+        await self._try(claim, "The data folder’s fingerprint can’t be written")
+
+    async def _try(self, work: Callable[[Path, str | None], T], failed: str) -> T | None:
+        try:
+            return await files.call(_LIMIT_S, lambda: work(self._data_dir, machine_id()))
+        except (OSError, TimeoutError, BridgeError) as error:
+            _log.warning("%s: %s", failed, error)
+            return None
 
 
 def is_copy(data_dir: Path, machine: str | None) -> bool:

@@ -90,11 +90,11 @@ def _redirected(answer: Answer) -> PairFailed:
 
 def _refused(answer: Answer) -> PairFailed:
     said = answers.said(answer)
-    words = f": “{said.rstrip('.')}”" if said else f" (status {answer.status})"
+    words = f": “{said}”" if said else f", without saying why (status {answer.status})."
     return PairFailed(
         422,
         "refused",
-        f"The server refused the pairing{words}; put that right on the server, then try again.",
+        f"The server refused the pairing{words} Put that right on the server, then try again.",
         (answers.retry_after(answer) or 60.0) if answer.status == 429 else None,
     )
 

@@ -9,10 +9,10 @@ from bridge_agent.base.backoff import full_jitter
 from bridge_agent.base.errors import BridgeError
 from bridge_agent.base.logs import Outage
 from bridge_agent.link import record
+from bridge_agent.link.client import ServerClient
 from bridge_agent.link.errors import ServerAway
 from bridge_agent.link.pulse import Pulse
 from bridge_agent.link.session import Session
-from bridge_agent.protocol.bridge import encode
 from bridge_agent.vault import VaultNotReady
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ class Heart:
         self._pulse = Pulse(link.clock, self._beat, self._jumped)
         self._outage = Outage(_log, link.clock, "The heartbeat")
         self._waiting: list[asyncio.Future[bool]] = []
-        self._sent = b""
 
     @property
     def next_at(self) -> datetime | None:
@@ -54,7 +53,6 @@ class Heart:
 
     def begin(self) -> None:
         """Beat at once for a new link."""
-        self._sent = b""
         self._pulse.now()
 
     def rest(self) -> None:
@@ -103,45 +101,44 @@ class Heart:
         if session is None or session.copied:
             return None
         try:
-            if session.client is None and not await self._open(session):
-                return None
-            pause = await self._send(session)
+            client = session.client or await self._open(session)
+            return None if client is None else await self._send(session, client)
         except BridgeError as error:
-            pause = self._missed(session, error)
+            return self._missed(session, error)
         except Exception as error:
             _log.error("A heartbeat failed: %s", error, exc_info=error)
-            pause = self._missed(
+            return self._missed(
                 session, BridgeError("The heartbeat failed for a reason of this Bridge’s own; see its log.")
             )
-        # Unpaired or paired anew meanwhile: whoever did that has set the pulse.
-        return pause if self._link.session is session else None
 
-    async def _open(self, session: Session) -> bool:
-        """Get the token out of the vault; False when it is gone. Raises VaultNotReady, ServerAway."""
-        token = await self._link.vault.load()
-        if self._link.session is not session:
-            return False
-        if token is None:
-            self._link.lost(session)
-            self._say("Not paired; nothing to send.")
-            return False
-        session.client = await self._link.new_client(session.pairing.server_url, token)
-        return True
-
-    async def _send(self, session: Session) -> float:
-        link, client = self._link, session.client
-        assert client is not None  # noqa: S101 - _open has set it
-        beat = link.heartbeat_parts()
-        answer = await client.heartbeat(beat, link.run_id)
+    async def _open(self, session: Session) -> ServerClient | None:
+        """Get the token out of the vault; None when it is gone. Raises VaultNotReady, ServerAway."""
+        link = self._link
+        token = await link.vault.load()
         if link.session is not session:
-            return 0.0
+            return None
+        if token is None:
+            link.lost(session)
+            self._say("Not paired; nothing to send.")
+            return None
+        client = await link.new_client(session.pairing.server_url, token)
+        if link.session is not session:
+            return None
+        session.client = client
+        return client
+
+    async def _send(self, session: Session, client: ServerClient) -> float | None:
+        link = self._link
+        answer = await client.heartbeat(link.heartbeat_parts(), link.run_id)
+        # Unpaired or paired anew meanwhile: whoever did that has set the pulse.
+        if link.session is not session:
+            return None
         session.heard_at, session.heard_wall = link.clock.monotonic(), link.clock.now()
         session.misses = 0
         self._outage.went_well()
         if link.heard(session, answer.libraries):
             pairing = session.pairing
             await link.db.write(lambda c: record.save_libraries(c, pairing))
-        self._sent = encode(beat)
         link.changed()
         pause = link.settings.heartbeat_seconds
         self._say(f"The last one went through; the next follows after {pause:g} s.")
@@ -167,11 +164,11 @@ class Heart:
         return pause
 
     def _wait_for_vault(self, session: Session, error: VaultNotReady) -> float:
-        self._vault_tries = getattr(self, "_vault_tries", 0) + 1
+        session.vault_tries += 1
         session.reason = error.message
         self._say(error.message)
         self._link.changed()
-        return full_jitter(self._vault_tries, 1.0, 15.0)
+        return full_jitter(session.vault_tries, 1.0, 15.0)
 
     def _pause(self, session: Session, error: BridgeError) -> float:
         """Return the pause after a miss: the normal rhythm, sooner at first when nobody answered (R-091)."""

@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import TypeVar
 
 from bridge_agent import __version__
-from bridge_agent.base import threads
 from bridge_agent.base.clock import Clock, to_text
 from bridge_agent.base.errors import BridgeError
 from bridge_agent.base.logs import masks
 from bridge_agent.base.loops import Loops
 from bridge_agent.base.tasks import Tasks, cancel_and_wait
-from bridge_agent.link import copies, record, words
+from bridge_agent.link import record, words
 from bridge_agent.link.addresses import server_address
 from bridge_agent.link.client import ServerClient
+from bridge_agent.link.copies import OwnFolder
 from bridge_agent.link.errors import NoHeartbeat, NotPaired, PairFailed, Rejected, ServerAway, TokenRefused
 from bridge_agent.link.exchange import exchange, from_away
 from bridge_agent.link.first_start import FirstStart
@@ -47,7 +47,6 @@ from bridge_agent.vault import Vault
 T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
-_FOLDER_LIMIT_S = 20.0
 _MOST_CODE = 64
 
 
@@ -79,10 +78,11 @@ class Link:
         self._session: Session | None = None
         self._reason = words.UNPAIRED
         self._next_pairing_at: datetime | None = None
+        self._folder = OwnFolder(settings.data_dir)
         self._copied = False
         self._pairing_lock = asyncio.Lock()
         self._heart = Heart(self)
-        self._loops: list[asyncio.Task[None]] = []
+        self._running: list[asyncio.Task[None]] = []
 
     # ---- what is visible
 
@@ -154,23 +154,25 @@ class Link:
         To be called when the page listens (R-015). Raises BridgeError when the store can't be read.
         """
         pairing = await self.db.read(record.load)
-        self._copied = await self._is_copy(paired=pairing is not None)
-        if self._copied:
+        if pairing is None:
+            await self._folder.claim()
+        elif await self._folder.is_copy():
+            self._copied = True
             self._reason = words.COPIED
             _log.warning("%s", words.COPIED)
-        elif pairing is not None:
+        else:
             self._begin(Session(pairing, reason=words.CONNECTING))
-        self._loops.append(self._tasks.spawn(self._heart.run(), "heartbeat"))
+        self._running.append(self._tasks.spawn(self._heart.run(), "heartbeat"))
         if self._session is None:
             first = FirstStart(
                 self.settings, self.clock, self.db, self.loops, self.pair, self._say_of_first_start
             )
-            self._loops.append(self._tasks.spawn(first.run(), "pairing"))
+            self._running.append(self._tasks.spawn(first.run(), "pairing"))
 
     async def stop(self) -> None:
         """End heartbeat and calls; the pairing stays for the next start."""
-        await cancel_and_wait(*self._loops)
-        self._loops.clear()
+        await cancel_and_wait(*self._running)
+        self._running.clear()
         if self._session is not None and self._session.client is not None:
             await self._session.client.close()
 
@@ -188,7 +190,9 @@ class Link:
             raise PairFailed(422, "invalid_code", words.NO_CODE)
         masks.register(code)
         masks.register(codes.normal(code) or code)
-        await self._tasks.shielded(self._pair(address, code), f"pairing with {address}")
+        failed = await self._tasks.shielded(self._try_pairing(address, code), f"pairing with {address}")
+        if failed is not None:
+            raise failed
 
     async def unpair(self) -> None:
         """Forget the token on this side alone: the server is told nothing (R-025).
@@ -268,7 +272,6 @@ class Link:
         if self._session is not session:
             return False
         if isinstance(error, TokenRefused):
-            error.message = words.REFUSED
             self._refuse(session, words.REFUSED)
             return True
         if isinstance(error, Rejected) and error.code == "copied":
@@ -333,6 +336,15 @@ class Link:
             self._reason, self._next_pairing_at = sentence, next_try_at
             self.changed()
 
+    async def _try_pairing(self, address: str, code: str) -> PairFailed | None:
+        """Pair, returning a failure: raised in a task of its own it would also be logged as a crash."""
+        try:
+            await self._pair(address, code)
+        except PairFailed as failed:
+            _log.info("Pairing with %s failed: %s", address, failed)
+            return failed
+        return None
+
     async def _pair(self, address: str, code: str) -> None:
         async with self._pairing_lock:
             if self._session is not None:
@@ -365,11 +377,17 @@ class Link:
                 await self.vault.disown()
             await self.vault.keep(answer.token)
             await self.db.write(lambda c: record.save(c, pairing))
-        except BridgeError as error:
+        except BaseException as error:
             await self._withdraw_token()
-            raise PairFailed(500, error.code, error.message) from error
-        await self._claim_folder()
+            if isinstance(error, BridgeError):
+                raise PairFailed(500, error.code, error.message) from error
+            raise
+        await self._own_folder()
         return pairing
+
+    async def _own_folder(self) -> None:
+        self._copied = False
+        await self._folder.claim()
 
     async def _withdraw_token(self) -> None:
         try:
@@ -382,7 +400,7 @@ class Link:
             session = self._session
             if self._copied or (session is not None and session.copied):
                 await self.vault.disown()
-                await self._claim_folder()
+                await self._own_folder()
             else:
                 await self.vault.forget()
             await self.db.write(record.delete)
@@ -394,22 +412,3 @@ class Link:
                 if session.client is not None:
                     await session.client.close()
             self.changed()
-
-    async def _is_copy(self, paired: bool) -> bool:
-        try:
-            machine = await threads.files.call(_FOLDER_LIMIT_S, copies.machine_id)
-            if not paired:
-                await threads.files.call(_FOLDER_LIMIT_S, copies.claim, self.settings.data_dir, machine)
-                return False
-            return await threads.files.call(_FOLDER_LIMIT_S, copies.is_copy, self.settings.data_dir, machine)
-        except (OSError, TimeoutError, BridgeError) as error:
-            _log.warning("Whether the data folder is a copy can’t be told: %s", error)
-            return False
-
-    async def _claim_folder(self) -> None:
-        self._copied = False
-        try:
-            machine = await threads.files.call(_FOLDER_LIMIT_S, copies.machine_id)
-            await threads.files.call(_FOLDER_LIMIT_S, copies.claim, self.settings.data_dir, machine)
-        except (OSError, TimeoutError, BridgeError) as error:
-            _log.warning("The data folder’s fingerprint can’t be written: %s", error)
