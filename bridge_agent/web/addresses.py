@@ -21,6 +21,11 @@ def client_address(request: web.Request, trusted: Sequence[str]) -> str:
     return peer
 
 
+def behind_proxy(request: web.Request, trusted: Sequence[str]) -> bool:
+    """Tell whether a request came through a proxy that is believed."""
+    return _is_in(request.remote or "", [ipaddress.ip_network(name, strict=False) for name in trusted])
+
+
 def counted_as(address: str) -> str:
     """Return what an address is counted under: itself, or for IPv6 its /64, which one household shares."""
     parsed = _parsed(address)

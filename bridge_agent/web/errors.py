@@ -4,6 +4,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 
 from aiohttp import web
+from aiohttp.typedefs import Middleware
 
 from bridge_agent.base.errors import BridgeError, TryLater
 from bridge_agent.protocol.bridge import encode
@@ -77,12 +78,14 @@ def as_api_error(error: Exception, what: str) -> ApiError:
     if isinstance(error, (StoreFull, TryLater)):
         return ApiError(503, error.code, error.message)
     if isinstance(error, BridgeError):
-        return ApiError(400, error.code, error.message)
+        # A room's own error may name the status and more fields of its answer.
+        status = int(getattr(error, "status", 400))
+        return ApiError(status, error.code, error.message, extra=getattr(error, "extra", None))
     _log.error("%s failed: %s", what, error, exc_info=error)
     return ApiError(500, "internal", "Something went wrong here; the log says what.")
 
 
-def json_errors(prefix: str) -> "Callable[[web.Request, Handler], Awaitable[web.StreamResponse]]":
+def json_errors(prefix: str) -> Middleware:
     """Make a middleware that answers every failure below a path prefix in the one shape."""
 
     @web.middleware

@@ -1,0 +1,97 @@
+"""Artifacts: handed in by the Bridge, listed and fetched by admins."""
+
+from pathlib import Path
+
+from aiohttp import hdrs, web
+
+from bridge_agent.base.threads import in_thread
+from bridge_agent.home.access import credential, takes
+from bridge_agent.home.artifact_files import ArtifactTooLarge
+from bridge_agent.home.artifacts import Artifact, Offer
+from bridge_agent.home.keys import HOME
+from bridge_agent.home.ranges import Part, Unsatisfiable, part_of
+from bridge_agent.protocol.bridge import API, ARTIFACT_BYTES, CONTENT_SHA256, JOB_ATTEMPT, plain
+from bridge_agent.web.bodies import id_in_path
+from bridge_agent.web.errors import ApiError, json_response
+from bridge_agent.web.security import HEADERS
+
+_CHUNK = 1 << 18
+
+
+@takes("bridge", raw_body=True)
+async def put(request: web.Request) -> web.Response:
+    """PUT /bridge/jobs/{id}/artifacts/{name}: the bytes, streamed to the disk."""
+    if (request.content_length or 0) > ARTIFACT_BYTES:
+        raise ArtifactTooLarge
+    attempt = request.headers.get(JOB_ATTEMPT, "")
+    offer = Offer(
+        job_id=id_in_path(request),
+        attempt=int(attempt) if attempt.isascii() and attempt.isdigit() and len(attempt) < 16 else 0,
+        name=request.match_info["name"],
+        content_type=request.content_type,
+        sha256=request.headers.get(CONTENT_SHA256, "").strip().lower(),
+    )
+    answer = await request.app[HOME].artifacts.put(
+        credential(request).hash, offer, request.content.iter_chunked(_CHUNK)
+    )
+    return json_response(plain(answer))
+
+
+@takes("session", "api_key", admin=True)
+async def list_artifacts(request: web.Request) -> web.Response:
+    """GET /admin/bridge/jobs/{id}/artifacts: those of the latest attempt that has any."""
+    found = await request.app[HOME].artifacts.list(id_in_path(request))
+    return json_response({"artifacts": [artifact.wire() for artifact in found]})
+
+
+@takes("session", "api_key", admin=True)
+async def fetch(request: web.Request) -> web.StreamResponse:
+    """GET /admin/bridge/jobs/{id}/artifacts/{name}: bytes to keep, never shown as a page of this site."""
+    artifact, path = await request.app[HOME].artifacts.get(id_in_path(request), request.match_info["name"])
+    tag = f'"{artifact.sha256}"'
+    headers: dict[str, str] = {
+        hdrs.ETAG: tag,
+        hdrs.ACCEPT_RANGES: "bytes",
+        hdrs.CACHE_CONTROL: "private, no-cache",
+        hdrs.CONTENT_DISPOSITION: f'attachment; filename="{artifact.name}"',
+    }
+    known = request.headers.get(hdrs.IF_NONE_MATCH, "").split(",")
+    if tag in [one.strip().removeprefix("W/") for one in known]:
+        return web.Response(status=304, headers=headers)
+    try:
+        part = part_of(request, artifact.size_bytes, tag)
+    except Unsatisfiable:
+        refusal = ApiError(416, "bad_range", "The file has no such part; ask for another range.").response()
+        refusal.headers[hdrs.CONTENT_RANGE] = f"bytes */{artifact.size_bytes}"
+        return refusal
+    return await _send(request, artifact, path, part, headers)
+
+
+async def _send(
+    request: web.Request, artifact: Artifact, path: Path, part: Part, headers: dict[str, str]
+) -> web.StreamResponse:
+    response = web.StreamResponse(status=206 if part.partial else 200, headers={**HEADERS, **headers})
+    response.content_type = artifact.content_type
+    response.content_length = part.size
+    end = part.start + part.size
+    if part.partial:
+        response.headers[hdrs.CONTENT_RANGE] = f"bytes {part.start}-{end - 1}/{artifact.size_bytes}"
+    await response.prepare(request)
+    if request.method != hdrs.METH_HEAD:
+        for start in range(part.start, end, _CHUNK):
+            await response.write(await in_thread(_read, path, start, min(_CHUNK, end - start)))
+    await response.write_eof()
+    return response
+
+
+def _read(path: Path, start: int, size: int) -> bytes:
+    with path.open("rb") as file:
+        file.seek(start)
+        return file.read(size)
+
+
+def add_routes(app: web.Application) -> None:
+    """Add these routes."""
+    app.router.add_put(f"{API}/bridge/jobs/{{id}}/artifacts/{{name}}", put)
+    app.router.add_get(f"{API}/admin/bridge/jobs/{{id}}/artifacts", list_artifacts)
+    app.router.add_get(f"{API}/admin/bridge/jobs/{{id}}/artifacts/{{name}}", fetch)

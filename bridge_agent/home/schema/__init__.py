@@ -1,0 +1,1 @@
+"""Migrations of home.sqlite3, the file that hands out attempts and credentials."""
