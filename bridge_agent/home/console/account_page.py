@@ -1,4 +1,4 @@
-"""Settings, Your account: where one is signed in, signing in elsewhere, one's own password."""
+"""Settings, Account: where one is signed in, signing in elsewhere, one's own password."""
 
 from dataclasses import dataclass
 
@@ -7,11 +7,12 @@ from aiohttp import web
 from bridge_agent.base.errors import BridgeError
 from bridge_agent.home.console import access
 from bridge_agent.home.console.access import field, takes_page
+from bridge_agent.home.console.browsers import device_name
 from bridge_agent.home.console.pages import ONCE, go, render
 from bridge_agent.home.console.words import State, counted
 from bridge_agent.home.credentials import Device, DeviceCode
 from bridge_agent.home.keys import HOME
-from bridge_agent.web.addresses import client_address
+from bridge_agent.home.routes.auth import caller
 from bridge_agent.web.errors import ApiError
 
 _WRONG = "The password of now is not right; type it again."
@@ -32,7 +33,7 @@ class DeviceView:
 def device_view(device: Device, this: str) -> DeviceView:
     """Say what a page needs of a device; `this` is the hash of the session that looks."""
     return DeviceView(
-        device.name or "A device",
+        device_name(device.name),
         _KINDS.get(device.kind, device.kind),
         device.created_at,
         device.last_seen_at,
@@ -50,11 +51,9 @@ async def show(request: web.Request) -> web.StreamResponse:
 async def change_password(request: web.Request) -> web.StreamResponse:
     """POST /settings/account/password: a new one, if the one of now is right."""
     home, held = request.app[HOME], access.held(request)
-    address = client_address(request, home.settings.trusted_proxies)
     try:
-        home.failures.check(address)
-        if await home.users.check(held.user.username, field(request, "old")) is None:
-            home.failures.failed(address)
+        known = home.users.check(held.user.username, field(request, "old"))
+        if await home.guessing.attempt(caller(request), known) is None:
             return await _page(request, error=_WRONG, status=400)
         await home.users.patch(held.user.id, password=field(request, "new"), keep_session=held.hash)
     except ApiError as error:
@@ -89,7 +88,7 @@ async def _page(request: web.Request, *, error: str = "", status: int = 200) -> 
         request,
         "account.html",
         {
-            "title": "Your account",
+            "title": "Account",
             "place": "settings",
             "tab": "account",
             "state": State(

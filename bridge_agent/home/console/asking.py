@@ -3,15 +3,19 @@
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from bridge_agent.base.errors import BridgeError
+from bridge_agent.home.bridge_jobs import KindUnavailable
+from bridge_agent.home.console.said import said_sentence
+from bridge_agent.home.errors import HomeError
 from bridge_agent.home.job import Job
 from bridge_agent.protocol.bridge import MAX_HOLD_S, VERIFY
-from bridge_agent.web.errors import ApiError
 
 if TYPE_CHECKING:
     from bridge_agent.home.app import HomeServer
 
 HOLD = f"How long to hold takes a whole number of seconds from 0 to {MAX_HOLD_S}; correct it and try again."
+
+NO_BRIDGE = said_sentence("no_bridge")
+NOT_HEARD = said_sentence("not_heard")
 
 
 class NotAsked(Exception):
@@ -37,10 +41,20 @@ async def ask(
     """Queue a job; return it with the code of what to say: new, open already, or still stopping (R-076)."""
     try:
         job, created = await home.jobs.queue(kind, library_id, path, params, priority)
-    except ApiError as error:
+    except KindUnavailable as error:
+        raise await _unavailable(home, error) from error
+    except HomeError as error:
         raise NotAsked(error.code, error.message, error.status) from error
-    except BridgeError as error:
-        raise NotAsked(error.code, error.message, HTTPStatus.BAD_REQUEST) from error
     if created:
         return job, "queued"
     return job, "stopping" if job.cancel_requested else "open"
+
+
+async def _unavailable(home: "HomeServer", error: HomeError) -> NotAsked:
+    """Say why a kind can't be had: nobody is paired, has called in yet, or does it."""
+    bridge = await home.bridge.view()
+    if not bridge["paired"]:
+        return NotAsked("no_bridge", NO_BRIDGE, error.status)
+    if bridge["last_heartbeat_at"] is None:
+        return NotAsked("not_heard", NOT_HEARD, error.status)
+    return NotAsked(error.code, error.message, error.status)

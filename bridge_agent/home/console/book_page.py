@@ -1,6 +1,7 @@
 """One book: its files in reading order, its chapters, its jobs, and the Verify button."""
 
 from dataclasses import dataclass
+from http import HTTPStatus
 from urllib.parse import quote
 
 from aiohttp import web
@@ -49,11 +50,10 @@ async def verify(request: web.Request) -> web.StreamResponse:
     try:
         job, code = await ask_verify(request.app[HOME], library.id, path or None, hold)
     except NotAsked as error:
-        if path:
+        if path and error.status == HTTPStatus.BAD_REQUEST:
             return await _page(request, library, path, error=error.message, hold=hold, status=error.status)
-        raise web.HTTPSeeOther(
-            go(request, f"/libraries/{library.id}", said=error.code).headers["Location"]
-        ) from None
+        missing = error.code == "not_found" and not path
+        return go(request, f"/libraries/{library.id}", said="no_book" if missing else error.code)
     return go(request, f"/jobs/{job.id}", said=code)
 
 

@@ -13,6 +13,7 @@ from bridge_agent.home.console.views_bridge import bridge_view
 from bridge_agent.home.console.words import counted, long_or_short
 from bridge_agent.home.keys import HOME
 from bridge_agent.home.pairing import MadeCode
+from bridge_agent.home.routes.pairing import request_origin
 
 
 @dataclass(frozen=True)
@@ -53,8 +54,7 @@ async def show(request: web.Request) -> web.StreamResponse:
 async def make_code(request: web.Request) -> web.StreamResponse:
     """POST /settings/bridge/code: a new code, shown on the page that follows and never again (R-002)."""
     held = access.held(request)
-    origin = f"{request.scheme}://{request.host}"
-    made = await request.app[HOME].pairing.make_code(held, origin)
+    made = await request.app[HOME].pairing.make_code(held, request_origin(request))
     return go(request, "/settings/bridge", once=request.app[ONCE].put(held.hash, made))
 
 

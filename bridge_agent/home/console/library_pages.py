@@ -1,10 +1,12 @@
 """The libraries: the list with its scans, one library's books, one book."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aiohttp import web
 
 from bridge_agent.base.errors import BridgeError
+from bridge_agent.base.threads import files
 from bridge_agent.home.console.access import field, me, takes_page
 from bridge_agent.home.console.pages import go, render
 from bridge_agent.home.console.shared import latest_jobs, library_names
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from bridge_agent.home.app import HomeServer
 
 _PAGE = 50
+_LONGEST_NAME = 200
+_LOOK_S = 5.0
 
 
 @takes_page()
@@ -37,14 +41,11 @@ async def add(request: web.Request) -> web.StreamResponse:
     """POST /libraries: a new library; its first scan begins at once."""
     home = request.app[HOME]
     name, folder = field(request, "name").strip(), field(request, "root").strip()
-    if not name:
-        error = "A library needs a name; give it one and try again."
-        return await _list(request, error=error, folder=folder, status=400)
     try:
-        library = await home.library.add(name, folder)
+        await _check_new(name, folder)
+        library = await home.add_library(name, folder)
     except BridgeError as error:
         return await _list(request, error=error.message, name=name, folder=folder, status=400)
-    home.library.request_scan(library.id)
     return go(request, f"/libraries/{library.id}", said="library-added")
 
 
@@ -115,6 +116,32 @@ def library_of(request: web.Request) -> LibraryInfo:
     if library is None:
         raise web.HTTPNotFound
     return library
+
+
+async def _check_new(name: str, folder: str) -> None:
+    """Refuse what a person will want to mend at once; raises BridgeError with what to do."""
+    if not name or len(name) > _LONGEST_NAME:
+        raise BridgeError(f"A library needs a name of at most {_LONGEST_NAME} characters; give it one.")
+    if "\0" in folder or not _whole(folder):
+        raise BridgeError(f"“{folder}” is no whole path; give the folder’s path from the top.")
+    try:
+        there = await files.call(_LOOK_S, lambda: Path(folder).expanduser().is_dir())
+    except TimeoutError:
+        raise BridgeError(
+            f"The disk with “{folder}” does not answer; see that it is on and connected, then try again."
+        ) from None
+    except OSError as error:
+        raise BridgeError(
+            f"“{folder}” can’t be opened ({error.strerror}); mend that and try again."
+        ) from error
+    if not there:
+        raise BridgeError(
+            f"There is no folder “{folder}” on this server; check its spelling and that its drive is mounted."
+        )
+
+
+def _whole(folder: str) -> bool:
+    return Path(folder).expanduser().is_absolute()
 
 
 async def _list(

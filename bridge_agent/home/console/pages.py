@@ -23,6 +23,8 @@ def render(
     home = request.app[HOME]
     now = home.clock.now()
     shared = {
+        # An error page may be rendered before the links' own processor has run.
+        "root": way_up(request),
         "server_name": home.settings.name,
         "me": me(request),
         "csrf": form_token(request),

@@ -35,6 +35,14 @@ _SAID = {
     ),
     "finished": Said("The job had already ended, so there was nothing to cancel.", "warn", "!"),
     "again": Said("The job is queued anew; it uses what the last one had finished."),
+    "no_bridge": Said(
+        "No Bridge is paired yet, so nobody can do this; pair one under Settings, Bridge.", "warn", "!"
+    ),
+    "not_heard": Said(
+        "The paired Bridge has not called in yet, so what it can do is not known; try again in a moment.",
+        "warn",
+        "!",
+    ),
     "kind_unavailable": Said(
         "The paired Bridge does not do this kind of job; pair one that does, or update it.", "bad", "✕"
     ),
@@ -61,3 +69,8 @@ _SAID = {
 def said(code: str) -> Said | None:
     """Return the sentence of a code; None for one that is not known."""
     return _SAID.get(code)
+
+
+def said_sentence(code: str) -> str:
+    """Return the bare sentence of a known code; raises KeyError."""
+    return _SAID[code].sentence

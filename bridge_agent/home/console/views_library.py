@@ -30,6 +30,7 @@ class LibraryView:
     name: str
     root: str
     books: str
+    has_books: bool
     tag: Tag
     line: str
     scanning: bool
@@ -61,6 +62,7 @@ def library_view(library: Library, now: datetime) -> LibraryView:
         name=str(library["name"]),
         root=str(library["root"]),
         books=words.counted(int(library.get("books") or 0), "book"),
+        has_books=bool(library.get("books")),
         tag=_scan_tag(state),
         line=_scan_line(state, scan, now),
         scanning=state == "running",
