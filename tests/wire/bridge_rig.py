@@ -7,6 +7,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from aiohttp import web
+
 from bridge_agent.base.clock import SystemClock
 from bridge_agent.base.loops import Loops
 from bridge_agent.base.tasks import Tasks
@@ -17,7 +19,7 @@ from bridge_agent.protocol.bridge import VERIFY, Heartbeat
 from bridge_agent.settings import BridgeSettings
 from bridge_agent.store import Database, open_database
 from bridge_agent.vault import open_vault
-from tests.fakes.server import CODE, FakeServer, until
+from tests.fakes.server import CODE, Answer, FakeServer, after, until
 
 Work = Callable[[JobContext], Awaitable[Outcome]]
 
@@ -28,7 +30,7 @@ QUICK: dict[str, Any] = {
     "claim_wait_seconds": 5.0,
     "report_seconds": 0.2,
     "keepalive_seconds": 0.3,
-    "unreported_retry_seconds": 0.4,
+    "unreported_retry_seconds": 0.3,
 }
 """The Bridge's times, shortened; their ratios are as in life."""
 
@@ -98,9 +100,7 @@ class Rig:
         self.db = opened.database
         vault = await open_vault(self.settings, folder, self.clock)
         self.link = Link(self.settings, self.clock, self.db, vault, self.loops, self.tasks)
-        self.jobs = Jobs(
-            self.settings, self.clock, self.db, self.link, self.handlers, self.loops, self.tasks
-        )
+        self.jobs = Jobs(self.settings, self.clock, self.db, self.link, self.handlers, self.loops, self.tasks)
         self.jobs.on_change = self.seen.append
         self.link.heartbeat_parts = lambda: Heartbeat(version="0", kinds=self.jobs.kinds)
         await self.jobs.start()
@@ -150,6 +150,17 @@ class Rig:
                 if rows and rows[0]["state"] == state:
                     return rows[0]
                 await asyncio.sleep(0.005)
+
+
+def noting(times: list[float]) -> Answer:
+    """Answer as the server does, noting when."""
+    own = after(0.0)
+
+    async def give(request: web.Request) -> web.StreamResponse:
+        times.append(asyncio.get_running_loop().time())
+        return await own(request)
+
+    return give
 
 
 def reports_of(server: FakeServer, job_id: int) -> list[dict[str, Any]]:
