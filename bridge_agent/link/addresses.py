@@ -1,7 +1,9 @@
 """The server's address as a person types it, made into the one that the Bridge calls (R-022)."""
 
 import re
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urljoin, urlsplit, urlunsplit
+
+from yarl import URL
 
 from bridge_agent.link.errors import PairFailed
 from bridge_agent.protocol.bridge import API, is_web_address
@@ -16,7 +18,7 @@ def server_address(typed: str) -> str:
     Raises PairFailed 400 `bad_address` for what is no absolute http(s) URL. Touches no network.
     """
     text = typed.strip()
-    if len(text) > _MOST or _NEVER.search(text) or not is_web_address(text):
+    if len(text) > _MOST or _NEVER.search(text) or not is_web_address(text) or not _can_be_called(text):
         raise PairFailed(
             400,
             "bad_address",
@@ -36,8 +38,18 @@ def server_address(typed: str) -> str:
     return urlunsplit((parts.scheme, parts.netloc.lower(), path, "", ""))
 
 
-def base_of_redirect(location: str, path: str) -> str:
-    """Return the address to try instead, given where a call to `path` was sent."""
-    parts = urlsplit(location)
+def _can_be_called(text: str) -> bool:
+    try:
+        return bool(URL(text).host)
+    except ValueError:
+        return False
+
+
+def base_of_redirect(called: str, location: str, path: str) -> str:
+    """Return the address to try instead, given where the call of an address ending in `path` was sent."""
+    try:
+        parts = urlsplit(urljoin(called, location))
+    except ValueError:
+        return location
     kept = parts.path[: -len(path)] if parts.path.endswith(path) else parts.path
     return urlunsplit((parts.scheme, parts.netloc, kept.rstrip("/"), "", ""))

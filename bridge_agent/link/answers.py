@@ -120,8 +120,9 @@ def said(answer: Answer) -> str | None:
 
 
 def tidy(text: str) -> str:
-    """Return a text from outside as one short line without control characters."""
-    return " ".join(clean(text, _MESSAGE_BYTES).split())
+    """Return a text from outside as one short line, without control characters or others that hide."""
+    shown = "".join(c if c.isprintable() else " " for c in text[:_MESSAGE_BYTES])
+    return " ".join(clean(shown, _MESSAGE_BYTES).split())
 
 
 def redirected(answer: Answer) -> ServerAway:

@@ -1,7 +1,5 @@
 """Exchanging a pairing code: one request, and a sentence for each way it can go wrong (R-017 … R-023)."""
 
-from urllib.parse import urljoin
-
 import msgspec
 
 from bridge_agent.link import answers
@@ -78,8 +76,7 @@ def _asked_by_a_proxy(answer: Answer) -> bool:
 
 
 def _redirected(answer: Answer) -> PairFailed:
-    location = urljoin(answer.url, answers.tidy(answer.headers.get("Location", "")))
-    instead = base_of_redirect(location, _ROUTE)
+    instead = base_of_redirect(answer.url, answers.tidy(answer.headers.get("Location", "")), _ROUTE)
     return PairFailed(
         502,
         "redirected",

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from bridge_agent.base.backoff import full_jitter
 from bridge_agent.base.errors import BridgeError
 from bridge_agent.base.logs import Outage
-from bridge_agent.link import record
 from bridge_agent.link.client import ServerClient
 from bridge_agent.link.errors import ServerAway
 from bridge_agent.link.pulse import Pulse
@@ -31,7 +30,7 @@ class Heart:
     def __init__(self, link: "Link") -> None:
         """Prepare; beats begin with `begin`."""
         self._link = link
-        self._pulse = Pulse(link.clock, self._beat, self._jumped)
+        self._pulse = Pulse(link.clock, self._beat, self._jumped, link.look)
         self._outage = Outage(_log, link.clock, "The heartbeat")
         self._waiting: list[asyncio.Future[bool]] = []
 
@@ -133,13 +132,8 @@ class Heart:
         # Unpaired or paired anew meanwhile: whoever did that has set the pulse.
         if link.session is not session:
             return None
-        session.heard_at, session.heard_wall = link.clock.monotonic(), link.clock.now()
-        session.misses = 0
         self._outage.went_well()
-        if link.heard(session, answer.libraries):
-            pairing = session.pairing
-            await link.db.write(lambda c: record.save_libraries(c, pairing))
-        link.changed()
+        await link.heard(session, answer.libraries)
         pause = link.settings.heartbeat_seconds
         self._say(f"The last one went through; the next follows after {pause:g} s.")
         return pause

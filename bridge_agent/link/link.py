@@ -11,21 +11,20 @@ from pathlib import Path
 from typing import TypeVar
 
 from bridge_agent import __version__
-from bridge_agent.base.clock import Clock, to_text
+from bridge_agent.base.clock import Clock
 from bridge_agent.base.errors import BridgeError
 from bridge_agent.base.logs import masks
 from bridge_agent.base.loops import Loops
 from bridge_agent.base.tasks import Tasks, cancel_and_wait
-from bridge_agent.link import record, words
+from bridge_agent.link import words
 from bridge_agent.link.addresses import server_address
 from bridge_agent.link.client import ServerClient
-from bridge_agent.link.copies import OwnFolder
 from bridge_agent.link.errors import NoHeartbeat, NotPaired, PairFailed, Rejected, ServerAway, TokenRefused
 from bridge_agent.link.exchange import exchange, from_away
 from bridge_agent.link.first_start import FirstStart
 from bridge_agent.link.heart import Heart
+from bridge_agent.link.keeping import Keeping
 from bridge_agent.link.listeners import LinkListener, Why, tell
-from bridge_agent.link.record import Pairing
 from bridge_agent.link.session import Session, State
 from bridge_agent.link.trust import trust
 from bridge_agent.protocol import codes
@@ -35,7 +34,6 @@ from bridge_agent.protocol.bridge import (
     ClaimedJob,
     Heartbeat,
     Library,
-    PairAnswer,
     PairRequest,
     Report,
     ReportAnswer,
@@ -65,8 +63,8 @@ class Link:
         """Prepare a link; nothing is read or called before `start`."""
         self.settings = settings
         self.clock = clock
-        self.db = db
         self.vault = vault
+        self._db = db
         self.loops = loops
         self.listeners: list[LinkListener] = []
         self.ready = asyncio.Event()
@@ -77,9 +75,9 @@ class Link:
         self._tasks = tasks
         self._session: Session | None = None
         self._reason = words.UNPAIRED
+        self._told: State = "unpaired"
         self._next_pairing_at: datetime | None = None
-        self._folder = OwnFolder(settings.data_dir)
-        self._copied = False
+        self._keeping = Keeping(settings, clock, db, vault)
         self._pairing_lock = asyncio.Lock()
         self._heart = Heart(self)
         self._running: list[asyncio.Task[None]] = []
@@ -153,19 +151,16 @@ class Link:
 
         To be called when the page listens (R-015). Raises BridgeError when the store can't be read.
         """
-        pairing = await self.db.read(record.load)
-        if pairing is None:
-            await self._folder.claim()
-        elif await self._folder.is_copy():
-            self._copied = True
+        pairing = await self._keeping.load()
+        if self._keeping.copied:
             self._reason = words.COPIED
             _log.warning("%s", words.COPIED)
-        else:
+        elif pairing is not None:
             self._begin(Session(pairing, reason=words.CONNECTING))
         self._running.append(self._tasks.spawn(self._heart.run(), "heartbeat"))
         if self._session is None:
             first = FirstStart(
-                self.settings, self.clock, self.db, self.loops, self.pair, self._say_of_first_start
+                self.settings, self.clock, self._db, self.loops, self.pair, self._say_of_first_start
             )
             self._running.append(self._tasks.spawn(first.run(), "pairing"))
 
@@ -280,8 +275,9 @@ class Link:
             return True
         return False
 
-    def heard(self, session: Session, libraries: list[Library]) -> bool:
-        """Take in a heartbeat that went through; tell whether the server's libraries changed."""
+    async def heard(self, session: Session, libraries: list[Library]) -> None:
+        """Take in a heartbeat that went through, with the libraries that the server lists now."""
+        session.heard_at, session.heard_wall, session.misses = self.clock.monotonic(), self.clock.now(), 0
         first = not self.ready.is_set()
         if session.refused:
             _log.info("The server takes this Bridge again.")
@@ -292,7 +288,9 @@ class Link:
         if first:
             self.ready.set()
             tell(self.listeners, lambda listener: listener.link_ready(session.pairing.server_id))
-        return changed
+        if changed:
+            await self._keeping.keep_libraries(session.pairing)
+        self.changed()
 
     def lost(self, session: Session) -> None:
         """Give up a link whose token is gone from this machine."""
@@ -303,7 +301,13 @@ class Link:
 
     def changed(self) -> None:
         """Tell the listeners that something visible changed."""
+        self._told = self.state
         tell(self.listeners, lambda listener: listener.link_changed())
+
+    def look(self) -> None:
+        """Tell the listeners when the mere passing of time has changed the state (R-047)."""
+        if self.state != self._told:
+            self.changed()
 
     async def new_client(self, address: str, token: str | None) -> ServerClient:
         """Return a client for an address; raises ServerAway when BRIDGE_CA_FILE can't be used."""
@@ -358,52 +362,15 @@ class Link:
                 answer = await exchange(client, PairRequest(code=code, name=name, version=__version__))
             finally:
                 await client.close()
-            session = Session(await self._kept(address, answer), reason=words.CONNECTING)
+            session = Session(await self._keeping.keep(address, answer), reason=words.CONNECTING)
             session.client = await self.new_client(address, answer.token)
             self._begin(session)
             _log.info("Paired with %s at %s.", session.pairing.server_name, address)
 
-    async def _kept(self, address: str, answer: PairAnswer) -> Pairing:
-        """Keep token, then pairing: only with both does it count."""
-        pairing = Pairing(
-            address,
-            answer.server.id,
-            answer.server.name,
-            to_text(self.clock.now()),
-            tuple(answer.libraries),
-        )
-        try:
-            if self._copied:
-                await self.vault.disown()
-            await self.vault.keep(answer.token)
-            await self.db.write(lambda c: record.save(c, pairing))
-        except BaseException as error:
-            await self._withdraw_token()
-            if isinstance(error, BridgeError):
-                raise PairFailed(500, error.code, error.message) from error
-            raise
-        await self._own_folder()
-        return pairing
-
-    async def _own_folder(self) -> None:
-        self._copied = False
-        await self._folder.claim()
-
-    async def _withdraw_token(self) -> None:
-        try:
-            await self.vault.forget()
-        except BridgeError as error:
-            _log.warning("%s", error)
-
     async def _unpair(self) -> None:
         async with self._pairing_lock:
             session = self._session
-            if self._copied or (session is not None and session.copied):
-                await self.vault.disown()
-                await self._own_folder()
-            else:
-                await self.vault.forget()
-            await self.db.write(record.delete)
+            await self._keeping.forget(copied=session is not None and session.copied)
             self._session, self._reason = None, words.UNPAIRED_HERE
             self.ready.clear()
             self._heart.rest()

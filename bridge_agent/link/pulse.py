@@ -17,11 +17,21 @@ Beat = Callable[[], Awaitable[float | None]]
 class Pulse:
     """Calls `beat` when it is due. A beat returns the seconds from its begin to the next, or None to rest."""
 
-    def __init__(self, clock: Clock, beat: Beat, jumped: Callable[[], Awaitable[bool]]) -> None:
-        """Prepare; `jumped` is told of a sleep or clock jump and says whether to beat at once."""
+    def __init__(
+        self,
+        clock: Clock,
+        beat: Beat,
+        jumped: Callable[[], Awaitable[bool]],
+        look: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Prepare; `jumped` is told of a sleep or clock jump and says whether to beat at once.
+
+        `look` is called every few seconds while nothing is due.
+        """
         self._clock = clock
         self._beat = beat
         self._jumped = jumped
+        self._look = look
         self._due: float | None = None
         self._stir = asyncio.Event()
 
@@ -65,6 +75,7 @@ class Pulse:
             left = self._due - self._clock.monotonic()
             if left <= 0:
                 return
+            self._look()
             if await self._slept_on(min(left, SLICE_S)) and await self._jumped():
                 return
 
