@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bridge_agent.base.errors import BridgeError
+from bridge_agent.base.threads import TooManyStuck
 from bridge_agent.base.threads import files as disk
 from bridge_agent.mapping.compare import LIMIT_S
 from bridge_agent.mapping.resolve import nfc
@@ -54,6 +55,8 @@ async def look(path: Path, limit_s: float = LIMIT_S) -> Sight:
         return await disk.call(limit_s, look_at, path)
     except TimeoutError:
         return Sight(path, why=f"the folder {path} did not answer within {limit_s:g} s")
+    except TooManyStuck:
+        return Sight(path, why="too many calls to this machine’s disks have not come back")
 
 
 def look_at(path: Path) -> Sight:
@@ -130,9 +133,18 @@ def _folder_names(folder: str) -> list[str]:
         for count, entry in enumerate(entries):
             if count >= _MOST_NAMES:
                 break
-            if entry.is_dir():
+            if entry.is_dir() and is_text(entry.name):
                 names.append(entry.name)
     return names
+
+
+def is_text(name: str) -> bool:
+    """Tell whether a name can be written in UTF-8; one of other bytes can't be told on the wire."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _container_hint() -> str | None:
