@@ -140,7 +140,7 @@ class Runner:
         reporting = self._tools.tasks.spawn(self._report(), f"reports of job {self.row.key.job_id}")
         try:
             if self._resumed:
-                await self._until(lambda: self._heard)
+                await self._confirmed()
             outcome = await self._work()
             end = self._end_for(outcome)
             if end is None:
@@ -153,6 +153,12 @@ class Runner:
                 await cancel_and_wait(self._handling)
             await cancel_and_wait(reporting)
             self._tools.lanes.leave(self.row.key)
+
+    async def _confirmed(self) -> None:
+        """Wait until the server has answered that the claim still holds, and show it as running again."""
+        await self._until(lambda: self._heard)
+        if self._why is None and self.row.state is not RunState.RUNNING:
+            await self._write(lambda c: server_jobs.move(c, self.row.key, RunState.RUNNING))
 
     async def _work(self) -> Outcome | None:
         """Run the handler, again after each time that a person had to mend something; None: stopped."""
