@@ -48,20 +48,22 @@ class Heart:
             self._link.loops.broke(LOOP, "Stopped by an error; the log says which. Start the Bridge again.")
             _log.error("The heartbeat stopped: %s", error, exc_info=error)
         finally:
-            self._answer_waiting(self._waiting, False)
+            self._let_go()
 
     def begin(self) -> None:
-        """Beat at once for a new link."""
+        """Beat at once for a new link, whose outages are its own."""
+        self._outage = Outage(_log, self._link.clock, "The heartbeat")
         self._pulse.now()
 
     def rest(self) -> None:
         """Beat no more."""
         self._pulse.rest()
-        self._outage.went_well()
+        self._let_go()
         self._say("Not paired; nothing to send.")
 
     def refused(self, for_good: bool) -> None:
         """Beat rarely from now on, or, for a copy, not at all (R-085)."""
+        self._let_go()
         if for_good:
             self._pulse.rest()
             self._say("This is a copy of another Bridge; nothing is sent.")
@@ -182,6 +184,11 @@ class Heart:
         if session.client is not None:
             await session.client.drop_connections()
         return not session.refused
+
+    def _let_go(self) -> None:
+        """Tell those who wait for a beat that none comes."""
+        waiting, self._waiting = self._waiting, []
+        self._answer_waiting(waiting, False)
 
     def _answer_waiting(self, waiting: list[asyncio.Future[bool]], well: bool) -> None:
         for done in waiting:

@@ -143,3 +143,18 @@ async def test_servers_are_told_apart_by_id_never_by_address(server, rigs, clock
         await rig.pair(moved)
         assert rig.ear.heard[-1] == f"ready {SERVER_ID}"
         await rig.link.unpair()
+
+
+async def test_whoever_waits_for_a_beat_is_let_go_when_none_comes(server, rigs, clock):
+    rig = await rigs(clock).start()
+    await rig.pair(server)
+    held = asyncio.Event()
+    server.script("status", when(held))
+    rig.link.beat_now()
+    await server.seen("status", 2)
+    waiting = asyncio.ensure_future(rig.link.beaten())
+    await asyncio.sleep(0)
+    await rig.link.unpair()
+    assert await waiting is False
+    assert await rig.link.beaten() is False
+    held.set()
