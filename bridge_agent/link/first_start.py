@@ -35,6 +35,8 @@ class FirstStart:
         self._loops = loops
         self._pair = pair
         self._say = say
+        self.superseded = False
+        """Whether the Bridge has been paired since, so that the environment's code is no longer wanted."""
 
     async def run(self) -> None:
         """Pair, or say why not. Ends when there is nothing more to try, or somebody else has paired."""
@@ -75,7 +77,7 @@ class FirstStart:
         pause = max(pause, min(failed.retry_after or 0.0, LONGEST_PAUSE_S))
         self._tell(failed.message, later(self._clock.now(), pause))
         await self._clock.sleep(pause)
-        return True
+        return not self.superseded
 
     def _tell(self, sentence: str, next_try_at: datetime | None = None) -> None:
         self._loops.say(LOOP, sentence)

@@ -41,7 +41,8 @@ class Heart:
 
     async def run(self) -> None:
         """Beat until cancelled."""
-        self._say("Not paired; nothing to send.")
+        if self._link.session is None:
+            self._say("Not paired; nothing to send.")
         try:
             await self._pulse.run()
         except Exception as error:
@@ -129,10 +130,10 @@ class Heart:
         return client
 
     async def _send(self, session: Session, client: ServerClient) -> float | None:
-        link = self._link
+        link, was_refused = self._link, session.refused
         answer = await client.heartbeat(link.heartbeat_parts(), link.run_id)
-        # Unpaired or paired anew meanwhile: whoever did that has set the pulse.
-        if link.session is not session:
+        # Unpaired, paired anew or refused by a later answer meanwhile: that has set the pulse.
+        if link.session is not session or session.refused != was_refused:
             return None
         self._outage.went_well()
         await link.heard(session, answer.libraries)
@@ -155,7 +156,7 @@ class Heart:
         session.reason = error.message
         self._outage.failed(error.message)
         pause = self._pause(session, error)
-        self._say(f"Failed ({error.message}) Tried again after {pause:.0f} s.")
+        self._say(f"{error.message} The next heartbeat follows after {pause:.0f} s.")
         link.changed()
         return pause
 

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import socket
-import ssl
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
@@ -80,6 +79,7 @@ class Link:
         self._keeping = Keeping(settings, clock, db, vault)
         self._pairing_lock = asyncio.Lock()
         self._heart = Heart(self)
+        self._first_start = FirstStart(settings, clock, db, loops, self.pair, self._say_of_first_start)
         self._running: list[asyncio.Task[None]] = []
 
     # ---- what is visible
@@ -159,10 +159,7 @@ class Link:
             self._begin(Session(pairing, reason=words.CONNECTING))
         self._running.append(self._tasks.spawn(self._heart.run(), "heartbeat"))
         if self._session is None:
-            first = FirstStart(
-                self.settings, self.clock, self._db, self.loops, self.pair, self._say_of_first_start
-            )
-            self._running.append(self._tasks.spawn(first.run(), "pairing"))
+            self._running.append(self._tasks.spawn(self._first_start.run(), "pairing"))
 
     async def stop(self) -> None:
         """End heartbeat and calls; the pairing stays for the next start."""
@@ -309,10 +306,9 @@ class Link:
         if self.state != self._told:
             self.changed()
 
-    async def new_client(self, address: str, token: str | None) -> ServerClient:
+    async def new_client(self, address: str, token: str) -> ServerClient:
         """Return a client for an address; raises ServerAway when BRIDGE_CA_FILE can't be used."""
-        tls: ssl.SSLContext = await trust(self.settings.ca_file)
-        return ServerClient(address, token, self.clock, tls)
+        return ServerClient(address, token, self.clock, await trust(self.settings.ca_file))
 
     # ---- inside
 
@@ -331,6 +327,7 @@ class Link:
     def _begin(self, session: Session) -> None:
         self._session = session
         self._next_pairing_at = None
+        self._first_start.superseded = True
         self.ready.clear()
         self._heart.begin()
         self.changed()
@@ -355,17 +352,18 @@ class Link:
                 raise PairFailed(409, "already_paired", words.ALREADY_PAIRED)
             name = self.settings.name or socket.gethostname()
             try:
-                client = await self.new_client(address, None)
+                tls = await trust(self.settings.ca_file)
             except ServerAway as away:
                 raise from_away(away) from away
+            client = ServerClient(address, None, self.clock, tls)
             try:
                 answer = await exchange(client, PairRequest(code=code, name=name, version=__version__))
             finally:
                 await client.close()
-            session = Session(await self._keeping.keep(address, answer), reason=words.CONNECTING)
-            session.client = await self.new_client(address, answer.token)
-            self._begin(session)
-            _log.info("Paired with %s at %s.", session.pairing.server_name, address)
+            pairing = await self._keeping.keep(address, answer)
+            client = ServerClient(address, answer.token, self.clock, tls)
+            self._begin(Session(pairing, client, reason=words.CONNECTING))
+            _log.info("Paired with %s at %s.", pairing.server_name, address)
 
     async def _unpair(self) -> None:
         async with self._pairing_lock:

@@ -114,3 +114,15 @@ async def test_a_pairing_from_the_page_ends_the_tries(server, rigs):
 async def test_a_code_without_an_address_says_so(rigs):
     rig = await rigs(pair_code=CODE).start()
     await until(lambda: "BRIDGE_SERVER_URL" in rig.link.reason)
+
+
+async def test_a_code_of_the_environment_is_dropped_once_somebody_has_paired_here(server, rigs, clock):
+    server.script("pair", answer_error(500, "broken"))
+    rig = await rigs(clock, server_url=server.url, pair_code="0LDC-0DE0").start()
+    await until(lambda: rig.link.next_try_at is not None)
+    await rig.pair(server)
+    await rig.link.unpair()
+    await clock.advance(1000)
+    await asyncio.sleep(0.05)
+    assert [call.json["code"] for call in server.of("pair")] == ["0LDC-0DE0", CODE]
+    assert rig.link.reason == words.UNPAIRED_HERE

@@ -6,7 +6,7 @@ import pytest
 
 from bridge_agent.link.errors import NotPaired, TokenRefused
 from bridge_agent.protocol.bridge import Report
-from tests.fakes.server import SERVER_ID, FakeServer, answer_error, drop, until, when
+from tests.fakes.server import SERVER_ID, FakeServer, answer_error, answer_json, drop, until, when
 
 
 async def refused(rig, server: FakeServer) -> list[str]:
@@ -158,3 +158,21 @@ async def test_whoever_waits_for_a_beat_is_let_go_when_none_comes(server, rigs, 
     assert await waiting is False
     assert await rig.link.beaten() is False
     held.set()
+
+
+async def test_a_heartbeat_that_was_under_way_does_not_undo_a_refusal(server, rigs, clock):
+    rig = await rigs(clock).start()
+    await rig.pair(server)
+    held = asyncio.Event()
+    server.script("status", when(held, answer_json(200, {"libraries": server.libraries})))
+    rig.link.beat_now()
+    await server.seen("status", 2)
+    server.revoke()
+    with pytest.raises(TokenRefused):
+        await rig.link.book(1, None)
+    held.set()
+    await until(lambda: rig.link.next_try_at is not None)
+    await asyncio.sleep(0.05)
+    assert rig.link.state == "refused"
+    assert (rig.link.next_try_at - clock.now()).total_seconds() == pytest.approx(300)
+    assert rig.ear.heard == [f"ready {SERVER_ID}", "down refused"]
