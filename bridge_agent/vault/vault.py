@@ -190,7 +190,8 @@ class Vault:
                         "The token could not be kept: this machine’s keyring does not answer, is locked or "
                         "is missing; unlock it, or set BRIDGE_TOKEN_STORE to file, then pair with a new code."
                     ) from error
-                _log.info("No keyring keeps the token (%s); it goes into a sealed file.", _short(error))
+                _log.info("No keyring here keeps secrets; the token goes into a sealed file.")
+                _log.debug("The keyring failed its trial: %s", type(error).__name__)
         await self._write(self._records.write_sealed, sealed)
         return Choice(choice.account, "file")
 
