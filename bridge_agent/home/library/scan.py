@@ -235,7 +235,7 @@ class LibraryScan:
             if not (self._asked and doubted and len(gone) <= 1.1 * doubted):
                 raise ScanFailed(
                     f"{len(gone)} of {max(self._info.books, len(gone))} books are gone at once, as when a "
-                    "disk is not mounted; nothing was marked missing. If they are really gone, scan once more."
+                    "disk is not mounted; nothing was marked missing. If they are gone for good, scan again."
                 )
         try:
             sure = await in_thread(self._look_again, gone)
