@@ -66,8 +66,7 @@ class FirstStart:
     async def _waited(self, failed: PairFailed, tries: int, code: str) -> bool:
         """Deal with a failure; return after the pause when another try makes sense, else False."""
         if failed.code == "already_paired":
-            self._loops.say(LOOP, "Paired from the page meanwhile.")
-            return False
+            return self._give_way()
         if failed.code not in _TRIED_AGAIN and failed.retry_after is None:
             if failed.code in _SPENDS:
                 await self._db.write(lambda c: record.spend(c, code))
@@ -77,7 +76,11 @@ class FirstStart:
         pause = max(pause, min(failed.retry_after or 0.0, LONGEST_PAUSE_S))
         self._tell(failed.message, later(self._clock.now(), pause))
         await self._clock.sleep(pause)
-        return not self.superseded
+        return True if not self.superseded else self._give_way()
+
+    def _give_way(self) -> bool:
+        self._loops.say(LOOP, "Paired from the page meanwhile.")
+        return False
 
     def _tell(self, sentence: str, next_try_at: datetime | None = None) -> None:
         self._loops.say(LOOP, sentence)
