@@ -2,12 +2,14 @@
 "use strict";
 (() => {
   const script = document.currentScript;
-  const wanted = script.dataset.on.split(" ");
+  const wanted = [...script.dataset.on.split(" "), "look"];
   const lost = document.getElementById("lost");
   const PAUSE_MS = 700;
+  const AGAIN_MS = 4000;
+  let stream = null;
   let timer = 0;
   let busy = false;
-  let again = false;
+  let missed = false;
 
   function sameKind(a, b) {
     return a.nodeType === b.nodeType && a.nodeName === b.nodeName && (a.id || "") === (b.id || "");
@@ -34,14 +36,18 @@
     takeAttributes(old, fresh);
     let at = old.firstChild;
     for (const want of [...fresh.childNodes]) {
-      const known = want.id && [...old.children].find((child) => child.id === want.id);
-      if (known && known !== at) old.insertBefore(known, at);
-      else if (at && sameKind(at, want)) at = at.nextSibling;
-      else {
-        old.insertBefore(document.importNode(want, true), at);
-        continue;
+      let mine = want.id ? [...old.children].find((child) => child.id === want.id) : null;
+      if (mine && mine !== at) {
+        old.insertBefore(mine, at);
+      } else if (!mine && at && sameKind(at, want)) {
+        mine = at;
       }
-      become(known || (at ? at.previousSibling : old.lastChild), want);
+      if (mine) {
+        if (mine === at) at = at.nextSibling;
+        become(mine, want);
+      } else {
+        old.insertBefore(document.importNode(want, true), at);
+      }
     }
     while (at) {
       const next = at.nextSibling;
@@ -50,71 +56,78 @@
     }
   }
 
+  function typing() {
+    return document.activeElement !== null && document.activeElement.matches("input, textarea, select");
+  }
+
+  function put(page) {
+    const focused = document.activeElement;
+    for (const region of document.querySelectorAll("[data-live]")) {
+      const fresh = page.getElementById(region.id);
+      if (!fresh) continue;
+      window.homeTellTimes(fresh);
+      for (const button of fresh.querySelectorAll("[data-copy]")) button.hidden = false;
+      become(region, fresh);
+    }
+    // Whole regions that came or went make it another page: load that, unless somebody is typing.
+    const ids = (where) => [...where.querySelectorAll("[data-live]")].map((region) => region.id).sort().join();
+    if (ids(document) !== ids(page)) {
+      if (!typing()) location.reload();
+    } else if (focused && !focused.isConnected) {
+      const main = document.getElementById("main");
+      main.tabIndex = -1;
+      main.focus({ preventScroll: true });
+    }
+  }
+
   async function look() {
     if (busy) {
-      again = true;
+      missed = true;
       return;
     }
     busy = true;
     try {
       const answer = await fetch(location.href, { headers: { Accept: "text/html" }, cache: "no-store", redirect: "manual" });
-      if (answer.type === "opaqueredirect" || answer.status === 401 || answer.status === 403) {
-        location.reload();
-        return;
-      }
-      if (!answer.ok) return;
-      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-      const focused = document.activeElement;
-      for (const region of document.querySelectorAll("[data-live]")) {
-        const fresh = page.getElementById(region.id);
-        if (!fresh) continue;
-        window.homeTellTimes(fresh);
-        for (const button of fresh.querySelectorAll("[data-copy]")) button.hidden = false;
-        become(region, fresh);
-      }
-      // A region that has come or gone changes what the page is: load it whole, unless somebody is typing.
-      const ids = (where) => [...where.querySelectorAll("[data-live]")].map((region) => region.id).join();
-      const typing = document.activeElement && document.activeElement.matches("input, textarea, select");
-      if (ids(document) !== ids(page) && !typing) location.reload();
-      else if (focused && !focused.isConnected) document.getElementById("main").focus();
+      if (answer.type === "opaqueredirect" || answer.status === 403 || answer.status === 404) location.reload();
+      else if (answer.ok) put(new DOMParser().parseFromString(await answer.text(), "text/html"));
     } catch {
-      // The stream tells of a lost server; the next event tries again.
+      // The stream tells of a server that is away; once it is back, the page looks again.
     } finally {
       busy = false;
-      if (again) {
-        again = false;
-        soon();
-      }
+      if (missed) soon();
+      missed = false;
     }
   }
 
   function soon() {
-    if (document.hidden) {
-      again = true;
-      return;
-    }
     if (!timer) timer = setTimeout(() => { timer = 0; look(); }, PAUSE_MS);
   }
 
-  const stream = new EventSource(script.dataset.events);
-  let wasLost = false;
-  stream.addEventListener("open", () => {
-    lost.textContent = "";
-    if (wasLost) soon();
-    wasLost = false;
-  });
-  stream.addEventListener("error", () => {
-    wasLost = true;
-    const over = stream.readyState === EventSource.CLOSED;
-    lost.textContent = over ? "Live updates have ended; load the page again." : "Live updates have stopped; trying again…";
-  });
-  for (const name of wanted) stream.addEventListener(name, soon);
+  function follow() {
+    stream = new EventSource(script.dataset.events);
+    stream.addEventListener("open", () => { lost.textContent = ""; });
+    stream.addEventListener("error", () => {
+      lost.textContent = "Live updates have stopped; trying again…";
+      if (stream.readyState === EventSource.CLOSED) {
+        // The browser itself gives up after an answer that is no stream, as a restarting proxy gives it.
+        setTimeout(() => { if (!document.hidden) { leave(); follow(); } }, AGAIN_MS);
+      }
+    });
+    // The first event of a stream asks to look, since something may have happened while none was open.
+    for (const name of wanted) stream.addEventListener(name, soon);
+  }
+
+  function leave() {
+    if (stream) stream.close();
+    stream = null;
+  }
+
   document.addEventListener("home:over", soon);
+  // A page that nobody sees holds no connection: a browser has only six for a server.
   document.addEventListener("visibilitychange", () => {
-    if (!document.hidden && again) {
-      again = false;
-      soon();
-    }
+    leave();
+    if (!document.hidden) follow();
   });
-  window.addEventListener("pagehide", () => stream.close());
+  window.addEventListener("pagehide", leave);
+  if (!document.hidden) follow();
 })();

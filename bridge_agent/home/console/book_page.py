@@ -74,7 +74,7 @@ async def _page(
     context: dict[str, object] = {
         "title": book.item.title,
         "place": "libraries",
-        "live": "job look",
+        "live": "job",
         "library": library,
         "book": book,
         "by": _by(book),

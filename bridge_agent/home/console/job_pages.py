@@ -62,7 +62,7 @@ async def show_all(request: web.Request) -> web.StreamResponse:
         {
             "title": "Jobs",
             "place": "jobs",
-            "live": "job bridge look",
+            "live": "job bridge",
             "state": jobs_sentence(await open_jobs(home)),
             "jobs": [job_view(job.wire(), names, bridge, now) for job in page.jobs],
             "libraries": names,
@@ -85,7 +85,7 @@ async def show(request: web.Request) -> web.StreamResponse:
         {
             "title": f"Job {job.id}",
             "place": "jobs",
-            "live": "job bridge look",
+            "live": "job bridge",
             "job": job_view(job.wire(), library_names(home), bridge, home.clock.now()),
             "files": compared_files(job.kind, job.result),
             "artifacts": await home.artifacts.list(job.id),

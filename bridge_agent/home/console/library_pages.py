@@ -61,7 +61,7 @@ async def show(request: web.Request) -> web.StreamResponse:
         {
             "title": library.name,
             "place": "libraries",
-            "live": "library look",
+            "live": "library",
             "library": library_view(library.wire(), home.clock.now()),
             "books": [book_view(book.wire()) for book in page.books],
             "q": q,
@@ -154,7 +154,7 @@ async def _list(
     context: dict[str, object] = {
         "title": "Libraries",
         "place": "libraries",
-        "live": "library bridge job look",
+        "live": "library bridge job",
         "state": libraries_state(libraries, admin),
         "libraries": libraries,
         "error": error,

@@ -63,7 +63,7 @@ def library_view(library: Library, now: datetime) -> LibraryView:
         root=str(library["root"]),
         books=words.counted(int(library.get("books") or 0), "book"),
         has_books=bool(library.get("books")),
-        tag=_scan_tag(state),
+        tag=_scan_tag(state, scan),
         line=_scan_line(state, scan, now),
         scanning=state == "running",
         done=done,
@@ -117,7 +117,9 @@ def book_line(state: str) -> str:
     return _BOOK_LINES.get(state, "")
 
 
-def _scan_tag(state: str) -> Tag:
+def _scan_tag(state: str, scan: Mapping[str, Any]) -> Tag:
+    if state == "done" and words.text_in(scan, "error"):
+        return Tag("Scanned, with a doubt", "!", "warn")
     return {
         "idle": Tag("Not scanned yet", "○"),
         "running": Tag("Scanning", "●", "on"),
@@ -133,6 +135,8 @@ def _scan_line(state: str, scan: Mapping[str, Any], now: datetime) -> str:
             return f"{done:,} of {int(total):,} looked at" if total else "Looking through its folders"
         case "failed":
             return words.text_in(scan, "error") or "The scan ended early; the server’s log says why."
+        case "done" if words.text_in(scan, "error"):
+            return str(scan["error"])
         case "done":
             return f"scanned {words.day_and_time(words.moment(scan.get('finished_at')), now)}"
         case _:

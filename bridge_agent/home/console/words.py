@@ -28,7 +28,7 @@ class State:
 
     sentence: str
     more: str
-    tone: Tone = "ok"
+    tone: Tone = ""
     at: str | None = None
 
 
