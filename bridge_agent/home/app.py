@@ -74,6 +74,7 @@ class HomeServer:
     artifacts: Artifacts
     library: LibraryIndex
     server_id: str
+    application: web.Application
 
     def __init__(
         self,
@@ -128,7 +129,8 @@ class HomeServer:
         await self._open_stores()
         self._compose()
         await self._settle_in()
-        self._listener = Listener(self._application(), self.settings.listen, "BRIDGE_HOME_LISTEN")
+        self.application = self.build_application()
+        self._listener = Listener(self.application, self.settings.listen, "BRIDGE_HOME_LISTEN")
         self._stack.push_async_callback(self._listener.stop)
         await self._listener.start(tls)
         # Pushed last, so called first at a stop: parked polls and streams end before anything waits for them.
@@ -193,7 +195,8 @@ class HomeServer:
         await first_start.settings_libraries(self.db, self.settings, self.library)
         await self.artifacts.tidy()
 
-    def _application(self) -> web.Application:
+    def build_application(self) -> web.Application:
+        """Return the application with all its routes."""
         # The console puts its own errors' pages in between.
         app = web.Application(middlewares=[security_headers, json_errors(f"{API}/"), gate])
         app[HOME] = self

@@ -123,5 +123,11 @@ RETURNING *;
 -- delete_library: jobs go with their library (R-049)
 DELETE FROM bridge_jobs WHERE library_id = ? RETURNING id;
 
--- libraries: the libraries that jobs belong to
-SELECT DISTINCT library_id FROM bridge_jobs;
+-- libraries: the libraries that jobs belong to, one step of the index each, however many jobs there are
+WITH RECURSIVE found (library_id) AS (
+  SELECT min(library_id) FROM bridge_jobs
+  UNION ALL
+  SELECT (SELECT min(j.library_id) FROM bridge_jobs AS j WHERE j.library_id > found.library_id)
+  FROM found WHERE found.library_id IS NOT NULL
+)
+SELECT library_id FROM found WHERE library_id IS NOT NULL;
