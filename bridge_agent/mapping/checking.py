@@ -47,7 +47,7 @@ class Checker:
         elif away is not None:
             error = f"The folder {path} is here, but the server gave no files to compare it with: {away}"
         elif book is not None:
-            findings, error = await self._compare(root, book)
+            findings, error = await self._compare(library, root, book)
         if error is None and not seen.readable:
             error = (
                 f"The folder {path} can’t be listed by the user this program runs as; give that user the "
@@ -68,18 +68,16 @@ class Checker:
         except BridgeError as error:
             return None, error.message
 
-    async def _compare(self, root: Path, book: Book) -> tuple[Findings, str | None]:
+    async def _compare(self, library: Library, root: Path, book: Book) -> tuple[Findings, str | None]:
         files = book.files[:MAX_VERIFY_FILES]
-        nothing = Findings(files, {})
         try:
             findings = await Comparison(root, self._clock, self._limit_s).run(files)
+            await sight.still_there(library, root, findings, self._limit_s)
         except BridgeError as error:
             return Findings([], {}), error.message
         except OSError as error:
-            return (
-                nothing,
-                f"The folder {root} can’t be resolved ({error.strerror}); look at it, then check again.",
-            )
+            why = f"the folder {root} can’t be resolved ({error.strerror or error})"
+            return Findings([], {}), sight.not_seen(library, why).message
         if not findings.wrong:
             return findings, None
         first = findings.wrong[0]

@@ -75,6 +75,11 @@ class Findings:
         """How many files are here with the server's size."""
         return self.total - len(self.wrong)
 
+    @property
+    def none_is_here(self) -> bool:
+        """Whether there are files and not one of them was found."""
+        return bool(self.wrong) and not self.matched and all(one.error == NOT_HERE for one in self.wrong)
+
     def shown(self, most: int) -> list[Compared]:
         """Return all in the server's order; of more than `most`, the differing first (settled point 13)."""
         if self.total <= most:

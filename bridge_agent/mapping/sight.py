@@ -8,7 +8,7 @@ from pathlib import Path
 from bridge_agent.base.errors import BridgeError
 from bridge_agent.base.threads import TooManyStuck
 from bridge_agent.base.threads import files as disk
-from bridge_agent.mapping.compare import LIMIT_S
+from bridge_agent.mapping.compare import LIMIT_S, Findings
 from bridge_agent.mapping.resolve import nfc
 from bridge_agent.protocol.bridge import Library
 
@@ -57,6 +57,22 @@ async def look(path: Path, limit_s: float = LIMIT_S) -> Sight:
         return Sight(path, why=f"the folder {path} did not answer within {limit_s:g} s")
     except TooManyStuck:
         return Sight(path, why="too many calls to this machine’s disks have not come back")
+
+
+async def see(library: Library, root: Path, limit_s: float = LIMIT_S) -> None:
+    """Look at a library's root; raises NotSeen for one that is empty, gone or dead."""
+    seen = await look(root, limit_s)
+    if seen.why is not None:
+        raise not_seen(library, seen.why)
+
+
+async def still_there(library: Library, root: Path, findings: Findings, limit_s: float = LIMIT_S) -> None:
+    """Raise NotSeen when what was found means that the library went away while it was looked at."""
+    gone = next((one for one in findings.wrong if one.seen.gone), None)
+    if gone is not None:
+        raise not_seen(library, f"{gone.file.path} in {root} {gone.error}")
+    if findings.none_is_here:
+        await see(library, root, limit_s)
 
 
 def look_at(path: Path) -> Sight:

@@ -11,10 +11,10 @@ from bridge_agent.base.tasks import Tasks
 from bridge_agent.base.threads import files as disk
 from bridge_agent.jobs.handlers.base import Done, Failed, JobContext, Outcome
 from bridge_agent.jobs.handlers.probe import probe
-from bridge_agent.link.errors import Rejected
+from bridge_agent.link.errors import Rejected, ServerAway
 from bridge_agent.mapping import sight
 from bridge_agent.mapping.compare import LIMIT_S, Compared, Comparison, Findings, no_answer
-from bridge_agent.mapping.resolve import DENIED, NOT_HERE, Finder, NotHere
+from bridge_agent.mapping.resolve import DENIED, Finder, NotHere
 from bridge_agent.protocol.bridge import (
     MAX_HOLD_S,
     MAX_VERIFY_FILES,
@@ -33,6 +33,10 @@ COMPARING = "Comparing the files"
 PROBING = "Checking the book's folder can be written"
 HOLDING = "Holding, as asked"
 NOT_CHECKED = "not checked"
+
+_PAUSES_S = (1.0, 2.0, 4.0, 8.0, 15.0)
+_PASSING = frozenset({"unreachable", "busy", "not_ready"})
+_TIDY_S = 3.0
 
 
 class BadParams(BridgeError):
@@ -95,6 +99,17 @@ class VerifyHandler:
         return Done(result) if error is None else Failed(error, result)
 
     async def _ask(self, job: JobContext) -> Book:
+        """Ask for the book; a server that is away for a moment is asked again, a refusal is final."""
+        for pause in _PAUSES_S:
+            try:
+                return await self._ask_once(job)
+            except ServerAway as away:
+                if away.kind not in _PASSING:
+                    raise
+                await self._clock.sleep(min(max(pause, away.retry_after or 0.0), _PAUSES_S[-1]))
+        return await self._ask_once(job)
+
+    async def _ask_once(self, job: JobContext) -> Book:
         try:
             return await self._link.book(job.library_id, job.path or None)
         except Rejected as error:
@@ -119,9 +134,9 @@ class VerifyHandler:
 
         tell(0)
         try:
-            await self._see(library, root)
+            await sight.see(library, root, self._limit_s)
             findings = await Comparison(root, self._clock, self._limit_s).run(book.files, tell)
-            await self._still_there(library, root, findings)
+            await sight.still_there(library, root, findings, self._limit_s)
         except BridgeError as error:
             return error.message, Findings([], {})
         except OSError as error:
@@ -130,24 +145,6 @@ class VerifyHandler:
         if remarks := _remarks(findings):
             job.progress("stat", COMPARING + remarks, total, total)
         return _mismatch(findings), findings
-
-    async def _still_there(self, library: Library, root: Path, findings: Findings) -> None:
-        """Raise NotSeen when what was found means that the library went away while it was looked at."""
-        gone = next((one for one in findings.wrong if one.seen.gone), None)
-        if gone is not None:
-            raise sight.not_seen(library, f"{gone.file.path} in {root} {gone.error}")
-        if (
-            findings.total
-            and all(one.seen.error == NOT_HERE for one in findings.wrong)
-            and not findings.matched
-        ):
-            await self._see(library, root)
-
-    async def _see(self, library: Library, root: Path) -> None:
-        """Raise NotSeen for a root that is empty, gone or dead."""
-        seen = await sight.look(root, self._limit_s)
-        if seen.why is not None:
-            raise sight.not_seen(library, seen.why)
 
     async def _probe(self, root: Path, book: Book) -> str | None:
         """Try to write in the book's own folder; return why that can't be, or None.
@@ -159,7 +156,8 @@ class VerifyHandler:
         try:
             return await asyncio.shield(probing)
         except asyncio.CancelledError:
-            await asyncio.wait({probing})
+            # A dead mount must not keep a stopping Bridge; its thread removes the file when it comes back.
+            await asyncio.wait({probing}, timeout=_TIDY_S)
             raise
 
     async def _probe_in_thread(self, root: Path, book: Book) -> str | None:

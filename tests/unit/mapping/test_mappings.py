@@ -234,6 +234,20 @@ async def test_a_folder_that_is_not_the_library_says_what_does_not_match(
     assert "A/B/2.mp3 does not (size differs: 21 bytes here, 20 on the server)" in view.error
 
 
+async def test_a_share_that_goes_away_during_a_check_is_a_library_not_seen(
+    house: House, library: Path
+) -> None:
+    for path in BOOK:
+        os.truncate(library / path, 1)
+    await house.mappings.set(1, str(library))
+    clock = house.clock
+    assert isinstance(clock, HurriedClock)
+    clock.at_sleep = lambda seconds: library.rename(library.with_name("unplugged")) and None
+    view = await house.mappings.check(1)
+    assert (view.error or "").startswith("This machine does not see the library now: ")
+    assert (view.files_checked, view.files_matched) == (0, 0)
+
+
 async def test_a_library_without_books_is_seen_when_its_folder_is(house: House, library: Path) -> None:
     house.link.answer = Rejected(404, "not_found", "No book.")
     await house.mappings.set(1, str(library))

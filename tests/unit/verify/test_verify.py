@@ -12,6 +12,7 @@ import pytest
 
 from bridge_agent.base.errors import BridgeError
 from bridge_agent.base.tasks import Tasks
+from bridge_agent.jobs.handlers import verify
 from bridge_agent.jobs.handlers.verify import BadParams, hold_seconds
 from bridge_agent.link.errors import Rejected, ServerAway
 from bridge_agent.mapping import compare
@@ -83,7 +84,7 @@ async def test_a_library_that_is_not_listed_fails_before_the_server_is_asked(tmp
             r"know the book A/B any more \(No such book.\); scan the",
         ),
         (Rejected(400, "invalid", "No such thing."), "No such thing."),
-        (ServerAway("The server answered 500."), "answered 500"),
+        (ServerAway("The server answered 500.", kind="server_error"), "answered 500"),
     ],
 )
 async def test_a_book_that_the_server_does_not_give_fails_with_its_reason(
@@ -95,6 +96,30 @@ async def test_a_book_that_the_server_does_not_give_fails_with_its_reason(
         await rig.run()
     assert rig.steps == ["mapping", "lookup"]
     assert len(rig.books.asked) == 1
+
+
+@pytest.mark.requirement("R-091")
+async def test_a_server_that_is_away_for_a_moment_is_asked_again(tmp_path: Path) -> None:
+    rig = good(tmp_path)
+    book, rig.books.answer = rig.books.answer, ServerAway("Busy.", 7.0, kind="busy")
+
+    def come_back(seconds: float) -> None:
+        if len(rig.books.asked) == 3:
+            rig.books.answer = book
+
+    rig.clock.at_sleep = come_back
+    await rig.done()
+    assert rig.clock.slept == [7.0, 7.0, 7.0]
+    assert rig.steps == ["mapping", "lookup", "stat", "writable"]
+
+
+async def test_a_server_that_stays_away_fails_the_job_in_the_end(tmp_path: Path) -> None:
+    rig = good(tmp_path)
+    rig.books.answer = ServerAway("The server can’t be reached.", 3600.0)
+    with pytest.raises(ServerAway, match="can’t be reached"):
+        await rig.run()
+    assert len(rig.books.asked) == 6
+    assert sum(rig.clock.slept) <= 75
 
 
 @pytest.mark.requirement("R-107", "R-108")
@@ -484,6 +509,33 @@ async def test_a_cancel_in_any_step_leaves_the_library_as_it_was(tmp_path: Path,
         await job
     assert rig.steps[-1] == step
     assert tree_hash(tmp_path) == before
+
+
+async def test_a_stop_waits_only_so_long_for_a_probe_on_a_dead_mount(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rig = good(tmp_path)
+    monkeypatch.setattr(verify, "_TIDY_S", 0.05)
+    back, real = threading.Event(), os.open
+
+    def hang(path: Any, flags: int, *rest: Any, **named: Any) -> int:
+        back.wait(10)
+        return real(path, flags, *rest, **named)
+
+    monkeypatch.setattr(os, "open", hang)
+    tasks = Tasks("test")
+    job = tasks.spawn(rig.run(), "verify")
+    try:
+        while rig.steps[-1:] != ["writable"]:
+            await asyncio.sleep(0.001)
+        job.cancel()
+        async with asyncio.timeout(1):
+            with pytest.raises(asyncio.CancelledError):
+                await job
+    finally:
+        back.set()
+    while len(names_in(tmp_path / "A/B")) > 2:
+        await asyncio.sleep(0.001)
 
 
 @pytest.mark.requirement("R-099")
