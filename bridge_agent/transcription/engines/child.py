@@ -1,0 +1,168 @@
+"""An engine child's main: `python -m bridge_agent.transcription.engines.child`, started by host.py alone."""
+
+import faulthandler
+import importlib
+import queue
+import threading
+from typing import BinaryIO, cast
+
+import psutil
+
+from bridge_agent.transcription.engines import protocol, quiet
+from bridge_agent.transcription.engines.base import ENGINES, Away, Engine, Machine, Refused, Setup, Stopped
+
+PULSE_SECONDS = 1.0
+
+
+class Outlet:
+    """The way back to the parent, shared by worker and pulse; a parent that is gone ends the child."""
+
+    def __init__(self, pipe: BinaryIO) -> None:
+        self._pipe = pipe
+        self._lock = threading.Lock()
+
+    def send(self, message: protocol.Message) -> None:
+        """Write one message whole."""
+        try:
+            with self._lock:
+                self._pipe.write(protocol.frame(message))
+                self._pipe.flush()
+        except OSError:
+            quiet.vanish(0)
+
+
+class Inlet(threading.Thread):
+    """Reads requests while the engine is busy: a cancel is seen at once, and so is the parent's end."""
+
+    def __init__(self, pipe: BinaryIO) -> None:
+        super().__init__(name="requests", daemon=True)
+        self._pipe = pipe
+        self._requests: queue.SimpleQueue[protocol.Request] = queue.SimpleQueue()
+        self._cancelled: set[int] = set()
+
+    def run(self) -> None:
+        """Read until the pipe ends, then end the process."""
+        while (request := protocol.read_request(self._pipe)) is not None:
+            if isinstance(request, protocol.Cancel):
+                self._cancelled.add(request.id)
+            else:
+                self._requests.put(request)
+        quiet.vanish(0)
+
+    def next(self) -> protocol.Request:
+        """Wait for a request."""
+        return self._requests.get()
+
+    def cancelled(self, request_id: int) -> bool:
+        """Tell whether nobody wants this request's answer any more."""
+        return request_id in self._cancelled
+
+
+class _Hearing:
+    """What the engine tells and asks while it hears one part."""
+
+    def __init__(self, request_id: int, inlet: Inlet, outlet: Outlet) -> None:
+        self._id = request_id
+        self._inlet = inlet
+        self._outlet = outlet
+
+    def heard(self, text: str) -> None:
+        self._outlet.send(protocol.Words(id=self._id, text=text))
+
+    def stopped(self) -> bool:
+        return self._inlet.cancelled(self._id)
+
+
+class Worker:
+    """Does what the requests ask, one after the other, on the main thread."""
+
+    def __init__(self, inlet: Inlet, outlet: Outlet) -> None:
+        self._inlet = inlet
+        self._outlet = outlet
+        self._engine: Engine | None = None
+
+    def answer(self, request: protocol.Request) -> protocol.Reply:
+        """Do one request; whatever breaks becomes an Error."""
+        request_id = getattr(request, "id", None)
+        try:
+            return self._do(request)
+        except Refused as error:
+            return protocol.Error(id=request_id, kind="refused", sentence=str(error))
+        except Away as error:
+            return protocol.Error(id=request_id, kind="away", sentence=str(error))
+        except Stopped:
+            return protocol.Error(id=request_id, kind="stopped", sentence="It was cancelled.")
+        except MemoryError:
+            return protocol.Error(id=request_id, kind="memory", sentence="There is not enough memory.")
+        except Exception as error:
+            kind = "memory" if "out of memory" in str(error).lower() else "failed"
+            return protocol.Error(id=request_id, kind=kind, sentence=f"{type(error).__name__}: {error}")
+
+    def _do(self, request: protocol.Request) -> protocol.Reply:
+        match request:
+            case protocol.Survey():
+                return protocol.Found(machine=machine(request.engine))
+            case protocol.Load():
+                self._engine = None
+                self._engine = load(request.setup)
+                return protocol.Ready(info=self._loaded().info())
+            case protocol.Info():
+                return protocol.Ready(info=self._loaded().info())
+            case protocol.Transcribe():
+                hearing = _Hearing(request.id, self._inlet, self._outlet)
+                heard = self._loaded().transcribe(request.pcm, request.context, hearing)
+                return protocol.Result(id=request.id, heard=heard)
+            case protocol.DetectLanguage():
+                found = self._loaded().detect_language(request.pcm)
+                return protocol.Languages(id=request.id, probabilities=found)
+            case protocol.Cancel():
+                raise Refused("A cancel is no request of its own.")
+
+    def _loaded(self) -> Engine:
+        if self._engine is None:
+            raise Refused("No engine is loaded; send Load first.")
+        return self._engine
+
+
+def load(setup: Setup) -> Engine:
+    """Import an engine's module and load it; raises Refused for a name that no engine has."""
+    return cast(Engine, _module(setup.engine).load(setup))
+
+
+def machine(engine: str) -> Machine:
+    """Return what an engine's libraries find here; raises Refused, and Away where they are not installed."""
+    return cast(Machine, _module(engine).machine())
+
+
+def _module(engine: str):  # type: ignore[no-untyped-def]  # noqa: ANN202 - a module has no narrower type
+    if engine not in ENGINES:
+        raise Refused(f"No engine is named “{engine}”; there are {', '.join(ENGINES)}.")
+    return importlib.import_module(ENGINES[engine])
+
+
+def _pulse(outlet: Outlet) -> None:
+    process = psutil.Process()
+    pause = threading.Event()
+    while True:
+        times = process.cpu_times()
+        cpu = times.user + times.system
+        outlet.send(protocol.Pulse(cpu_seconds=cpu, resident=process.memory_info().rss))
+        quiet.alive()
+        pause.wait(PULSE_SECONDS)
+
+
+def main() -> None:
+    """Serve requests until the parent closes the pipe."""
+    incoming, outgoing = quiet.own_pipes()
+    faulthandler.enable()
+    quiet.step_back()
+    outlet, inlet = Outlet(outgoing), Inlet(incoming)
+    threading.Thread(target=_pulse, args=(outlet,), name="pulse", daemon=True).start()
+    inlet.start()
+    worker = Worker(inlet, outlet)
+    while True:
+        outlet.send(worker.answer(inlet.next()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Guards against what speech models invent, lose or mistime: pure, over segments and speech spans."""

@@ -1,0 +1,79 @@
+"""Times: words in order, within their part, none shorter than 20 ms, none begun in a silence before."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from bridge_agent.transcription.model import RATE, Segment, Span, Word
+
+SHORTEST = RATE // 50
+_PAUSE_TO_SNAP = 2 * RATE
+
+
+def repaired(segments: Sequence[Segment], speech: Sequence[Span], samples: int) -> list[Segment]:
+    """Return segments whose times never go back, clamped to a part of that many samples.
+
+    Words follow each other without overlap; a segment with words begins and ends with them. More than one
+    word for each 20 ms of the part can't be placed: times are then kept in order only.
+    """
+    words = [word for segment in segments for word in segment.words]
+    placed = iter(_placed([(w.start, w.end) for w in _snapped(words, speech)], samples))
+    result = []
+    for segment in segments:
+        own = tuple(
+            msgspec.structs.replace(word, start=start, end=end)
+            for word, (start, end) in zip(segment.words, placed, strict=False)
+        )
+        start, end = (own[0].start, own[-1].end) if own else (segment.start, segment.end)
+        result.append(msgspec.structs.replace(segment, words=own, start=start, end=end))
+    return _ordered(result, samples)
+
+
+def _snapped(words: Sequence[Word], speech: Sequence[Span]) -> list[Word]:
+    """Move a word that begins in a silence of over 2 s to where the speech begins that it ends in."""
+    snapped, last_end = [], 0
+    for word in words:
+        if word.start - last_end >= 0 and (begin := _speech_begin(word, last_end, speech)) is not None:
+            word = msgspec.structs.replace(word, start=begin)
+        snapped.append(word)
+        last_end = max(last_end, word.end)
+    return snapped
+
+
+def _speech_begin(word: Word, last_end: int, speech: Sequence[Span]) -> int | None:
+    if any(span.start <= word.start < span.end for span in speech):
+        return None
+    inside = [span for span in speech if word.start < span.start < word.end]
+    if inside and inside[0].start - last_end > _PAUSE_TO_SNAP:
+        return inside[0].start
+    return None
+
+
+def _placed(times: Sequence[tuple[int, int]], samples: int) -> list[tuple[int, int]]:
+    if not times:
+        return []
+    step = min(SHORTEST, samples // len(times))
+    starts: list[int] = []
+    for number, (start, _) in enumerate(times):
+        # Room is left for all that follow, and what came before is not overtaken.
+        latest = samples - step * (len(times) - number)
+        starts.append(min(max(start, starts[-1] + step if starts else 0), latest))
+    limits = [*starts[1:], samples]
+    return [
+        (start, min(max(end, start + step), limit))
+        for start, (_, end), limit in zip(starts, times, limits, strict=True)
+    ]
+
+
+def _ordered(segments: Sequence[Segment], samples: int) -> list[Segment]:
+    """Put segments without words in order too."""
+    result: list[Segment] = []
+    floor = 0
+    for segment in segments:
+        start, end = segment.start, segment.end
+        if not segment.words:
+            start = min(max(start, floor), max(0, samples - SHORTEST))
+            end = min(max(end, start + SHORTEST), samples)
+        floor = max(floor, start)
+        result.append(msgspec.structs.replace(segment, start=start, end=max(start, end)))
+    return result

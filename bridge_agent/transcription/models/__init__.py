@@ -1,0 +1,1 @@
+"""Speech models on this machine: by name, downloaded once, or by folder."""
