@@ -1,0 +1,1 @@
+"""Tests of the home server's parts, without HTTP."""
