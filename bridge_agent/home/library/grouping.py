@@ -104,7 +104,7 @@ def _parts(folder: _Folder, inside: list[_Folder]) -> list[_Folder]:
     ]
     if len(titled) > 1:
         return titled
-    numbered = [sub for sub in inside if sub.name.isdigit() and len(sub.name) <= 2]
+    numbered = [sub for sub in inside if sub.name.isdecimal() and len(sub.name) <= 2]
     if len(numbered) > 1 and len(numbered) == len(inside) and _album(numbered):
         return numbered
     return []

@@ -190,6 +190,13 @@ class LibraryIndex:
             return await file_calls.call(_FILE_CALL_S, media.embedded_cover, info.root, row, self._covers)
         return await file_calls.call(_FILE_CALL_S, media.locate, info.root, row["path"])
 
+    async def _tell_what_can_be_told(self) -> None:
+        try:
+            await self.tell_moves()
+        except Exception as error:
+            # They are kept and told again at the next scan or start; the scan itself has not failed.
+            _log.exception("A moved book's jobs could not follow it yet: %s", error)
+
     async def _load(self) -> None:
         for row in await self._database.read(lambda c: c.execute(SQL["libraries"]).fetchall()):
             scan = Scan(
@@ -220,13 +227,13 @@ class LibraryIndex:
             info,
             asked,
             lambda library_id: self.on_changed(library_id),
-            self.tell_moves,
+            self._tell_what_can_be_told,
         )
         self._scan = scan
         state: Literal["done", "failed"] = "done"
         error: str | None = None
         try:
-            await self.tell_moves()
+            await self._tell_what_can_be_told()
             error = await scan.run()
         except Stopped:
             return
@@ -258,7 +265,6 @@ class LibraryIndex:
             "rules": RULES,
         }
         await self._database.write(lambda c: c.execute(SCAN_SQL["end_scan"], ended))
-        await self.tell_moves()
         counted = await self._database.read(
             lambda c: c.execute(SQL["count_books"], {"library_id": info.id}).fetchone()
         )

@@ -23,12 +23,14 @@ _FIRST, _NUMBERED, _LAST = 0, 1, 2
 class Counted:
     """The tracks of one book in order, and the (disc, track) numbers that the order came from.
 
-    `numbers` has one entry a file that has numbers; `total` is what the tags say each disc, or the book, has.
+    `numbers` has one entry a file that has numbers, `discs` the discs that folders, tags or names tell of;
+    `total` is what the tags say each disc, or the book, has.
     """
 
     files: tuple[File, ...]
-    numbers: tuple[tuple[int, int], ...]
-    total: int | None
+    numbers: tuple[tuple[int, int], ...] = ()
+    discs: frozenset[int] = frozenset()
+    total: int | None = None
 
 
 def in_order(files: Sequence[File], folder: str) -> Counted:
@@ -40,8 +42,8 @@ def in_order(files: Sequence[File], folder: str) -> Counted:
     if len(files) == 1:
         return _alone(files[0])
     folders = {file.path: _folder_key(file, folder) for file in files}
-    discs = any(key for _, key in folders.values())
-    by_tags = _tag_numbers(files, folders if discs else None)
+    in_folders = frozenset(parts[0] for _, parts in folders.values() if parts)
+    by_tags = _tag_numbers(files, by_disc=not in_folders)
     by_names = _name_numbers(files)
     use_tags = _telling(files, by_tags, folders) >= _telling(files, by_names, folders) and bool(by_tags)
     numbers = by_tags if use_tags else by_names
@@ -51,16 +53,17 @@ def in_order(files: Sequence[File], folder: str) -> Counted:
         return place, parts, *_within(file, numbers.get(file.path)), natural(file.path), file.path
 
     ordered = tuple(sorted(files, key=key))
-    counted = _counted(ordered, numbers, folders, by_tags if use_tags else None)
-    return Counted(ordered, counted, _total(files) if use_tags else None)
+    counted = _counted(ordered, numbers, folders, use_tags)
+    discs = in_folders or frozenset(disc for disc, _ in counted if disc)
+    return Counted(ordered, counted, discs, _total(files) if use_tags else None)
 
 
 def _alone(file: File) -> Counted:
     """Count a single file: a book container is whole by itself, whatever number somebody gave it."""
     said = file.said
     if file.extension in BOOK_CONTAINERS or not said.track or not said.tracks:
-        return Counted((file,), (), None)
-    return Counted((file,), ((0, said.track),), said.tracks)
+        return Counted((file,))
+    return Counted((file,), ((0, said.track),), total=said.tracks)
 
 
 def _within(file: File, numbers: Numbers | None) -> tuple[int, Numbers]:
@@ -78,7 +81,7 @@ def _folder_key(file: File, folder: str) -> tuple[int, Numbers]:
         part = part_of(name) or ((split := titled_part(name)) and split[1]) or None
         if part is not None:
             key += [part.number, part.side]
-        elif name.isdigit():
+        elif name.isdecimal():
             key += [int(name), 0]
         elif is_extra(name):
             place = _FIRST if place_in_book(name) < 0 else _LAST
@@ -88,9 +91,9 @@ def _folder_key(file: File, folder: str) -> tuple[int, Numbers]:
     return place, tuple(key)
 
 
-def _tag_numbers(files: Sequence[File], folders: dict[str, tuple[int, Numbers]] | None) -> dict[str, Numbers]:
-    """Return (disc, track) by path from the tags; the discs of folders come before those of tags."""
-    discs = all(file.said.disc for file in files) and folders is None
+def _tag_numbers(files: Sequence[File], *, by_disc: bool) -> dict[str, Numbers]:
+    """Return (disc, track) by path from the tags; discs count where no folder tells them and all files do."""
+    discs = by_disc and all(file.said.disc for file in files)
     return {
         file.path: ((file.said.disc or 0) if discs else 0, file.said.track)
         for file in files
@@ -130,11 +133,12 @@ def _counted(
     ordered: Sequence[File],
     numbers: dict[str, Numbers],
     folders: dict[str, tuple[int, Numbers]],
-    tagged: dict[str, Numbers] | None,
+    tagged: bool,
 ) -> tuple[tuple[int, int], ...]:
     """Return each numbered file as (disc, track): which column counts is found, constant ones are dropped."""
     found = []
-    columns = _columns([numbers[f.path] for f in ordered if f.path in numbers]) if tagged is None else (0, 1)
+    rows = [numbers[file.path] for file in ordered if file.path in numbers]
+    columns = (0, 1) if tagged else _columns(rows)
     for file in ordered:
         place, parts = folders[file.path]
         if file.path not in numbers or place != _NUMBERED or not columns:

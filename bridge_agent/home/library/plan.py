@@ -132,7 +132,7 @@ class Planner:
         before = {(t.size, t.sound) for t in row.tracks if t.path in paths}
         fresh = {(file.size, file.said.sound) for file in book.tracks} - before
         gone = [track for track in gone if (track.size, track.sound) not in fresh]
-        had = sum(track.duration or 0.0 for track in row.tracks)
+        had = (row.duration or 0.0) + sum(t.duration or 0.0 for t in row.tracks if not t.present)
         if had and (book.duration or 0.0) >= _AS_LONG * had:
             return []
         return gone

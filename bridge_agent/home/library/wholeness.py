@@ -10,7 +10,7 @@ def lacking(counted: Counted) -> str:
 
     Sparse numbers are taken for something other than a count: as many must be there as are missing.
     """
-    discs = _gaps(disc for disc, _ in counted.numbers if disc)
+    discs = _gaps(counted.discs)
     if discs:
         return f"Disc {_listed(discs)} of the book is missing."
     sentence = _track_gaps(counted)
