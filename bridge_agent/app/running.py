@@ -39,7 +39,7 @@ async def run(service: Service, clock: Clock) -> ExitCode:
     tasks = Tasks("process")
     waiting = tasks.spawn(asked.wait(), "signal")
     try:
-        starting = tasks.spawn(service.start(), "start")
+        starting = tasks.spawn(service.start(), "start", awaited=True)
         await asyncio.wait({starting, waiting}, return_when=asyncio.FIRST_COMPLETED)
         if not asked.is_set():
             await starting

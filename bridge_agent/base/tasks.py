@@ -20,16 +20,26 @@ class Tasks:
     def __len__(self) -> int:
         return len(self._running)
 
-    def spawn(self, work: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:
-        """Start a coroutine as a task that this set keeps alive and answers for."""
+    def spawn(self, work: Coroutine[Any, Any, T], name: str, *, awaited: bool = False) -> asyncio.Task[T]:
+        """Start a coroutine as a task that this set keeps alive and answers for.
+
+        The exception of an `awaited` one is its waiter's to tell; any other is logged.
+        """
         task = asyncio.create_task(work, name=f"{self._owner}: {name}")
         self._running.add(task)
-        task.add_done_callback(self._ended)
+        task.add_done_callback(self._running.discard)
+        if not awaited:
+            task.add_done_callback(_log_failure)
         return task
 
     async def shielded(self, work: Coroutine[Any, Any, T], name: str) -> T:
         """Run work that must end even when the one who waits for it is cancelled (law 3)."""
-        return await asyncio.shield(self.spawn(work, name))
+        task = self.spawn(work, name, awaited=True)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            task.add_done_callback(_log_failure)
+            raise
 
     async def drain(self, seconds: float) -> bool:
         """Wait for what runs, up to `seconds`, then cancel the rest; tell whether all ended by itself."""
@@ -44,10 +54,10 @@ class Tasks:
         """Cancel all that runs and wait for its end."""
         await cancel_and_wait(*(t for t in self._running if t is not asyncio.current_task()))
 
-    def _ended(self, task: asyncio.Task[Any]) -> None:
-        self._running.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            _log.error("%s stopped: %s", task.get_name(), error, exc_info=error)
+
+def _log_failure(task: "asyncio.Task[Any]") -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        _log.error("%s stopped: %s", task.get_name(), error, exc_info=error)
 
 
 async def cancel_and_wait(*tasks: "asyncio.Task[Any]") -> None:

@@ -58,7 +58,8 @@ class ThreadCalls:
         try:
             async with asyncio.timeout(limit):
                 return await answer
-        except TimeoutError:
+        except (TimeoutError, asyncio.CancelledError):
+            # `stuck` forgets it as soon as it ends after all.
             if thread.is_alive():
                 self._stuck.add(thread)
             raise

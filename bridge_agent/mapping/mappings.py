@@ -127,8 +127,14 @@ class Mappings:
         return [kept.outcomes[id].check() for id in listed if id in kept.outcomes]
 
     async def place_of(self, library_id: int) -> tuple[Library, Path]:
-        """Return a listed library and where this machine sees it (R-100); raises NotListed."""
+        """Return a listed library and where this machine sees it (R-100); raises NotListed.
+
+        One that is not listed may have been added since the last heartbeat: its answer lists them all
+        (R-040), so a heartbeat is sent before that is said.
+        """
         kept = await self._present()
+        if all(library.id != library_id for library in self._link.libraries):
+            await self._link.beaten()
         library = self._listed(library_id)
         return library, Path(kept.paths.get(library_id, library.root))
 

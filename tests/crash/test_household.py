@@ -61,7 +61,7 @@ async def test_a_book_is_verified_and_nothing_in_the_library_changes(tmp_path, b
     async with household(tmp_path, **QUICK) as home:
         library = await home.add_library("Books", books)
         ended = await home.job_in(await verify(home, library), "done", "failed")
-        assert ended["state"] == "done", ended
+        assert ended["state"] == "done", (ended["error"], ended)
         assert ended["params"] == {}
         assert [file["ok"] for file in ended["result"]["files"]] == [True] * len(ended["result"]["files"])
         assert ended["result"]["writable"] is True
@@ -107,7 +107,7 @@ async def test_twelve_kills_at_odd_moments_lose_nothing_and_do_nothing_twice(tmp
             await home.bridge.stop(signal.SIGKILL)
             await home.start_bridge()
             ended = await home.job_in(job, "done", "failed")
-            assert ended["state"] == "done", ended
+            assert ended["state"] == "done", (ended["error"], ended)
             rows = [row for row in await bridge_jobs(home) if row["job_id"] == job]
             assert sum(row["state"] == "done" for row in rows) == 1
 

@@ -43,6 +43,9 @@ class FakeLink:
             library_id=1, path="A/B", title="B", author="A", files=listed(BOOK), chapters=[]
         )
 
+    async def beaten(self) -> bool:
+        return False
+
     def beat_now(self) -> None:
         self.beats += 1
 
