@@ -8,6 +8,8 @@ from typing import TypeVar
 from aiohttp import web
 
 from bridge_agent.base.errors import BridgeError
+from bridge_agent.home.cookies import COOKIE as COOKIE
+from bridge_agent.home.cookies import renew_cookie
 from bridge_agent.home.credentials import PREFIXES, Credential, Kind
 from bridge_agent.home.keys import HOME
 from bridge_agent.protocol.bridge import API
@@ -15,7 +17,6 @@ from bridge_agent.web.bodies import refuse_foreign_type
 from bridge_agent.web.errors import ApiError, Handler
 from bridge_agent.web.security import judge_origin
 
-COOKIE = "home_session"
 _DECLARED = "__access__"
 _CREDENTIAL: web.RequestKey[Credential] = web.RequestKey("credential", Credential)
 
@@ -99,9 +100,13 @@ async def gate(request: web.Request, handler: Handler) -> web.StreamResponse:
         return await handler(request)
     if not access.raw_body:
         refuse_foreign_type(request)
-    if access.kinds:
-        request[_CREDENTIAL] = await _let_in(request, access)
-    return await handler(request)
+    if not access.kinds:
+        return await handler(request)
+    request[_CREDENTIAL] = await _let_in(request, access)
+    response = await handler(request)
+    if "session" in access.kinds:
+        renew_cookie(request, response)
+    return response
 
 
 async def _let_in(request: web.Request, access: Access) -> Credential:

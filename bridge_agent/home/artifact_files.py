@@ -1,6 +1,7 @@
 """The files behind the artifacts: received aside, moved into place whole, removed with their job."""
 
 import contextlib
+import errno
 import hashlib
 import os
 import shutil
@@ -13,9 +14,11 @@ from bridge_agent.base.files import private_folder, sync_folder
 from bridge_agent.base.threads import in_thread
 from bridge_agent.home.errors import HomeError
 from bridge_agent.protocol.bridge import ARTIFACT_BYTES
+from bridge_agent.store.database import StoreFull
 
 _INCOMING = "incoming"
 _CHUNK = 1 << 20
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT}) if hasattr(errno, "EDQUOT") else frozenset({errno.ENOSPC})
 
 
 class ArtifactTooLarge(HomeError):
@@ -104,11 +107,16 @@ async def _write(path: Path, sha256: str, pieces: AsyncIterator[bytes]) -> int:
 
 def _append(path: Path, chunk: bytes, digest: "hashlib._Hash", last: bool = False) -> None:
     digest.update(chunk)
-    with path.open("ab") as out:
-        out.write(chunk)
-        if last:
-            out.flush()
-            os.fsync(out.fileno())
+    try:
+        with path.open("ab") as out:
+            out.write(chunk)
+            if last:
+                out.flush()
+                os.fsync(out.fileno())
+    except OSError as error:
+        if error.errno in _FULL:
+            raise StoreFull from error
+        raise
 
 
 def _remove(folders: list[Path]) -> None:

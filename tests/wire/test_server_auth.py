@@ -19,6 +19,16 @@ async def test_login_gives_the_session_as_token_and_as_cookie(house: Rig):
     assert "Secure" not in cookie
 
 
+async def test_a_browsers_cookie_slides_with_its_session_when_a_page_is_opened(house: Rig):
+    cookies = {"home_session": house.admin.token}
+    opened = {"Sec-Fetch-Mode": "navigate"}
+    async with house.http.get(f"{house.home.url}/jobs", cookies=cookies, headers=opened) as page:
+        assert page.status == 200
+        assert f"home_session={house.admin.token}" in page.headers["Set-Cookie"]
+    async with house.http.get(f"{house.home.url}/jobs", cookies=cookies) as fetched:
+        assert "Set-Cookie" not in fetched.headers
+
+
 @pytest.mark.parametrize(
     "body",
     [

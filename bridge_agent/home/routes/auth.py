@@ -4,7 +4,7 @@ import msgspec
 from aiohttp import web
 
 from bridge_agent.home.access import COOKIE, credential, takes
-from bridge_agent.home.credentials import SESSION_S
+from bridge_agent.home.cookies import set_cookie as set_cookie
 from bridge_agent.home.keys import HOME
 from bridge_agent.home.users import User
 from bridge_agent.protocol.bridge import API
@@ -41,19 +41,6 @@ def caller(request: web.Request) -> str:
 def device_name(request: web.Request) -> str:
     """Return what a session is called where nobody named it: the browser's own words."""
     return request.headers.get("User-Agent", "")[:128] or "a device without a name"
-
-
-def set_cookie(request: web.Request, response: web.StreamResponse, token: str) -> None:
-    """Give the browser its session."""
-    response.set_cookie(
-        COOKIE,
-        token,
-        max_age=int(SESSION_S),
-        httponly=True,
-        samesite="Lax",
-        secure=request.scheme == "https",
-        path="/",
-    )
 
 
 @takes()

@@ -15,8 +15,9 @@ def request_origin(request: web.Request) -> str:
     """Return the address under which this request reached the server."""
     scheme, host = request.scheme, request.host
     if behind_proxy(request, request.app[HOME].settings.trusted_proxies):
-        scheme = request.headers.get("X-Forwarded-Proto", scheme).partition(",")[0].strip()
-        host = request.headers.get("X-Forwarded-Host", host).partition(",")[0].strip()
+        said = request.headers.get("X-Forwarded-Proto", "").partition(",")[0].strip().lower()
+        scheme = said if said in ("http", "https") else scheme
+        host = request.headers.get("X-Forwarded-Host", host).partition(",")[0].strip() or host
     return f"{scheme}://{host}"
 
 

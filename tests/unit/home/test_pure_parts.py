@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridge_agent.home import heartbeats, lenient, reports
-from bridge_agent.home.kinds import KNOWN, InvalidParams
+from bridge_agent.home.kinds import KNOWN, TRANSCRIBE, InvalidParams
 from bridge_agent.home.moment import Moment
 from bridge_agent.home.pairing import server_url
 from bridge_agent.home.ranges import Part, Unsatisfiable, part_of
@@ -123,6 +123,31 @@ def test_any_heartbeat_is_kept_or_refused_by_name(body: object):
 )
 def test_the_address_for_the_bridge(tmp_path: Path, settings: dict[str, str], origin: str, expected: str):
     assert server_url(HomeSettings(data_dir=tmp_path, **settings), origin) == expected
+
+
+@pytest.mark.parametrize(
+    ("params", "right"),
+    [
+        ({}, True),
+        ({"language": "en", "model": "small", "quality": "accurate", "force": True}, True),
+        ({"word_timestamps": False, "prompt": "Rocky, Hail Mary"}, True),
+        ({"language": "english"}, False),
+        ({"language": 1}, False),
+        ({"quality": "best"}, False),
+        ({"quality": []}, False),
+        ({"word_timestamps": 1}, False),
+        ({"model": ""}, False),
+        ({"prompt": "x" * 1025}, False),
+        ({"hold_seconds": 1}, False),
+    ],
+)
+def test_a_transcriptions_parameters(params: dict[str, object], right: bool):
+    judge = KNOWN[TRANSCRIBE]
+    if right:
+        assert judge({**params, "model": params.get("model")}) == params
+    else:
+        with pytest.raises(InvalidParams):
+            judge(params)
 
 
 def test_a_verifys_parameters():
