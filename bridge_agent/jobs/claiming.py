@@ -121,7 +121,7 @@ class ClaimLoop:
 
     def _kinds(self) -> list[str]:
         """Return what may be asked for now; none while the link is not ready or every lane is full."""
-        if not self._post.claiming:
+        if not self._post.claiming or self._post.server_id is None:
             self._loops.say(_LOOP, "Waits for the link to the server.")
             return []
         kinds = self._lanes.free_kinds()
@@ -144,6 +144,10 @@ class ClaimLoop:
             else:
                 await self._judge(server_id, poll.result(), self._clock.monotonic() - began)
         except (BridgeError, sqlite3.Error) as error:
+            self._put_off(error)
+        except Exception as error:
+            # A server that sends what nobody foresaw must not end the claiming for good.
+            _log.exception("A claim failed in a way that was not foreseen.")
             self._put_off(error)
 
     async def _claim_id(self, server_id: str) -> str:

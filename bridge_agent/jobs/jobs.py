@@ -2,14 +2,12 @@
 
 import asyncio
 import logging
-import sqlite3
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Literal
 
 from bridge_agent.base.clock import Clock, to_text
-from bridge_agent.base.errors import BridgeError
 from bridge_agent.base.loops import Loops
 from bridge_agent.base.tasks import Tasks, cancel_and_wait
 from bridge_agent.jobs import server_jobs
@@ -139,8 +137,10 @@ class Jobs:
         self._news.put_nowait(_News(self._downs, None))
 
     def link_changed(self) -> None:
-        """Something of the link looks different."""
+        """Something of the link looks different: a heartbeat passed, perhaps the first after a sleep."""
         self._claims.link_changed()
+        self._runs.nudge()
+        self._outbox.nudge()
 
     async def _follow(self) -> None:
         """Do what the link's news ask for, one after the other."""
@@ -157,9 +157,10 @@ class Jobs:
                     await self._went_down()
                 else:
                     await self._became_ready(news, news.server_id)
-        except (BridgeError, sqlite3.Error) as error:
-            _log.error("The store did not take what the link's news ask for: %s", error)
-            self._loops.say(_LOOP, f"{error} Tries again by itself.")
+        except Exception as error:
+            # Above all a full disk. What is asked for here must happen some time, whatever is in its way.
+            _log.error("What the link's news ask for could not be done: %s", error, exc_info=error)
+            self._loops.say(_LOOP, f"Something is in the way ({error}); tries again by itself.")
             return False
         return True
 
@@ -230,6 +231,15 @@ class Jobs:
         if runner is not None and runner.row.open:
             runner.stop(Why.CANCEL)
             return
+        async with self._runs.order:
+            # Nothing is resumed meanwhile; what was resumed before is stopped like any other.
+            runner = self._runs.find(server_id, job_id)
+            if runner is not None and runner.row.open:
+                runner.stop(Why.CANCEL)
+            else:
+                await self._cancel_row(server_id, job_id)
+
+    async def _cancel_row(self, server_id: str, job_id: int) -> None:
         rows = await self._db.read(lambda c: server_jobs.attempts(c, server_id, job_id))
         if not rows:
             raise NoSuchJob

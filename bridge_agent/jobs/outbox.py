@@ -76,6 +76,10 @@ class Outbox:
                 self._letters[row.key] = _Letter(row, now)
         self._wake.set()
 
+    def nudge(self) -> None:
+        """Look at the clock again."""
+        self._wake.set()
+
     async def send(self, row: Row) -> None:
         """Put a row into the outbox and try it now; returns when it was answered or the try failed."""
         self._letters[row.key] = _Letter(row, self._clock.monotonic())

@@ -5,6 +5,7 @@ import logging
 from bridge_agent.base.errors import BridgeError
 from bridge_agent.jobs.handlers.base import (
     AttentionNeeded,
+    Done,
     Failed,
     Handler,
     JobContext,
@@ -24,7 +25,10 @@ Broken = NotHeld | NotPaired | TokenRefused
 async def outcome_of(handler: Handler, job: JobContext) -> Outcome | Broken:
     """Run a handler to its end and word what it raises; only CancelledError comes out of here."""
     try:
-        return await handler.run(job)
+        outcome = await handler.run(job)
+        if not isinstance(outcome, Done | Failed | NeedsAttention):
+            raise TypeError(f"the handler of {job.kind} answered {type(outcome).__name__}")
+        return outcome
     except (NotHeld, NotPaired, TokenRefused) as error:
         return error
     except AttentionNeeded as error:

@@ -122,6 +122,10 @@ class Reporter:
         self._latest = _Word(state, self._latest.progress, error)
         self._enqueue(self._latest)
 
+    def nudge(self) -> None:
+        """Look at the clock: the machine may have slept, and the wait for the next report with it."""
+        self._wake.set()
+
     def close(self, drain: bool) -> None:
         """End `run`: after the steps that still wait, or after the report under way alone.
 

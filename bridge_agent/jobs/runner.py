@@ -116,6 +116,10 @@ class Runner:
             self._told = True
             self._handling.cancel()
 
+    def nudge(self) -> None:
+        """Let the reporter look at the clock."""
+        self._reporter.nudge()
+
     def try_again(self) -> bool:
         """Let a job that needs attention try again now; tell whether it waited for that."""
         if not self._attention:

@@ -97,6 +97,7 @@ async def test_a_thousand_cancels_at_claim_time_strand_nothing(server: FakeServe
     handler.let_all_go()
     async with Rig(tmp_path, handler, claim_wait_seconds=5.0) as rig:
         await rig.pair(server)
+        await server.seen("next")
         ended = 0
         for number in range(250):
             server.offer(path=f"A/{number}")

@@ -75,7 +75,8 @@ class JobContext:
     ) -> None:
         """Record how far the job is; nothing is sent here and nothing waits (R-062).
 
-        Each new step gets a report of its own, in order; within a step only the latest counts.
+        Each new step gets a report of its own, in order; within a step only the latest counts. To be called
+        on the event loop.
         """
         self.record(Progress(step=step, message=message, done=done, total=total))
 
