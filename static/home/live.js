@@ -62,6 +62,9 @@
 
   function put(page) {
     const focused = document.activeElement;
+    // A server that was started anew takes none of the old forms' tokens.
+    const token = page.querySelector("input[name=csrf]");
+    if (token) for (const old of document.querySelectorAll("input[name=csrf]")) old.value = token.value;
     for (const region of document.querySelectorAll("[data-live]")) {
       const fresh = page.getElementById(region.id);
       if (!fresh) continue;

@@ -36,6 +36,7 @@ async def test_a_code_is_shown_once_with_both_lines_and_a_compose_file(browser, 
     assert f"BRIDGE_SERVER_URL=http://127.0.0.1:{home.port}" in page.html
     assert f"BRIDGE_PAIR_CODE={code}" in page.html
     assert "services:" in page.html
+    assert "This address works on this computer alone." in page.text
     again = await browser.get(page.url)
     assert code not in again.html
     assert code not in (await browser.get("/settings/bridge")).html
@@ -101,3 +102,14 @@ async def test_unpairing_asks_first_and_keeps_the_jobs(browser, home):
     assert await bridge.beat() == 401
     await bridge.close()
     assert "Waiting, for a Bridge to be paired." in (await browser.get("/jobs")).text
+
+
+async def test_an_address_at_home_is_given_without_a_warning(tmp_path):
+    home = await start_home(tmp_path, address="http://maple.local:13390")
+    browser = Browser(home)
+    await browser.sign_in()
+    page = await browser.send("/settings/bridge/code")
+    await browser.close()
+    await home.stop()
+    assert "BRIDGE_SERVER_URL=http://maple.local:13390" in page.html
+    assert "on this computer alone" not in page.text

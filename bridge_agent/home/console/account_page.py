@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from bridge_agent.base.errors import BridgeError
 from bridge_agent.home.console import access
 from bridge_agent.home.console.access import field, takes_page
 from bridge_agent.home.console.browsers import device_name
 from bridge_agent.home.console.pages import ONCE, go, render
 from bridge_agent.home.console.words import State, counted
 from bridge_agent.home.credentials import Device, DeviceCode
+from bridge_agent.home.errors import HomeError
 from bridge_agent.home.keys import HOME
 from bridge_agent.home.routes.auth import caller
 from bridge_agent.web.errors import ApiError
@@ -58,8 +58,8 @@ async def change_password(request: web.Request) -> web.StreamResponse:
         await home.users.patch(held.user.id, password=field(request, "new"), keep_session=held.hash)
     except ApiError as error:
         return await _page(request, error=error.message, status=error.status)
-    except BridgeError as error:
-        return await _page(request, error=error.message, status=400)
+    except HomeError as error:
+        return await _page(request, error=error.message, status=error.status)
     return go(request, "/settings/account", said="own-password-set")
 
 
@@ -82,6 +82,7 @@ async def make_device_code(request: web.Request) -> web.StreamResponse:
 async def _page(request: web.Request, *, error: str = "", status: int = 200) -> web.Response:
     held = access.held(request)
     devices = await request.app[HOME].credentials.devices(held.user)
+    devices.sort(key=lambda device: (device.hash != held.hash, -device.id))
     sessions = sum(device.kind == "session" for device in devices)
     made = request.app[ONCE].take(held.hash, request.query.get("once", ""))
     return render(

@@ -106,7 +106,9 @@ def clock_time(seconds: float) -> str:
 
 def _by(book: BookDetails) -> list[str]:
     item = book.item
-    series = f"{item.series}, {item.sequence}" if item.series and item.sequence else item.series
+    series = "" if item.series == item.author else item.series
+    if series and item.sequence:
+        series = f"{series}, {item.sequence}"
     narrator = f"read by {book.narrator}" if book.narrator else ""
     return [text for text in (item.author, series, narrator, book.year) if text]
 

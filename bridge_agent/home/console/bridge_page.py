@@ -1,6 +1,7 @@
 """Settings, Bridge: making a pairing code, the Bridge's status, unpairing."""
 
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from aiohttp import web
 
@@ -14,6 +15,7 @@ from bridge_agent.home.console.words import counted, long_or_short
 from bridge_agent.home.keys import HOME
 from bridge_agent.home.pairing import MadeCode
 from bridge_agent.home.routes.pairing import request_origin
+from bridge_agent.settings import is_loopback_name
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,7 @@ class ShownCode:
     server_url: str
     lines: str
     compose: str
+    here_only: bool
 
 
 @takes_page(admin=True)
@@ -91,7 +94,9 @@ async def unpair(request: web.Request) -> web.StreamResponse:
 
 def _shown(made: MadeCode, roots: list[str]) -> ShownCode:
     lines = "\n".join(f"{name}={value}" for name, value in made.env.items())
-    return ShownCode(made.code, made.server_url, lines, compose_file(made.env, roots))
+    # An address that means this computer itself leads a Bridge on another one, or in a container, to itself.
+    here_only = is_loopback_name(urlsplit(made.server_url).hostname or "")
+    return ShownCode(made.code, made.server_url, lines, compose_file(made.env, roots), here_only)
 
 
 def _lives(seconds: float) -> str:

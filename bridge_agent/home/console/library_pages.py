@@ -162,7 +162,7 @@ async def _list(
         "folder": folder,
     }
     if admin:
-        context |= await _side(home)
+        context |= {"notes": home.notes, **await _side(home)}
     return render(request, "libraries.html", context, status=status)
 
 

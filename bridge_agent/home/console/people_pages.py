@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from bridge_agent.base.errors import BridgeError
 from bridge_agent.home.console import access
 from bridge_agent.home.console.access import field, takes_page
 from bridge_agent.home.console.pages import go, render
 from bridge_agent.home.console.words import State, Tag, counted
+from bridge_agent.home.errors import HomeError
 from bridge_agent.home.keys import HOME
 from bridge_agent.home.users import NoSuchUser, User
 from bridge_agent.web.bodies import id_in_path
@@ -46,8 +46,8 @@ async def add(request: web.Request) -> web.StreamResponse:
     username, role = field(request, "username"), field(request, "role") or "user"
     try:
         await request.app[HOME].users.create(username, field(request, "password"), role)
-    except BridgeError as error:
-        return await _list(request, error=error.message, username=username, role=role, status=400)
+    except HomeError as error:
+        return await _list(request, error=error.message, username=username, role=role, status=error.status)
     return go(request, "/settings/people", said="person-added")
 
 
@@ -71,8 +71,8 @@ async def change(request: web.Request) -> web.StreamResponse:
         await users.patch(id, role=field(request, "role"), enabled=field(request, "enabled") == "yes")
     except NoSuchUser as error:
         raise web.HTTPNotFound from error
-    except BridgeError as error:
-        return await _one(request, error=error.message, what=what, status=400)
+    except HomeError as error:
+        return await _one(request, error=error.message, what=what, status=error.status)
     return go(request, "/settings/people", said="person-changed")
 
 

@@ -100,7 +100,7 @@ def book_view(book: Mapping[str, Any]) -> BookView:
     return BookView(
         path=str(book["path"]),
         title=words.text_in(book, "title") or words.name_of(str(book["path"])),
-        by=" · ".join(text for text in (author, series) if text),
+        by=" · ".join(text for text in (author, series if series != author else None) if text),
         tag=book_tag(state),
         whole=state == "whole",
         line=" · ".join(parts),
