@@ -39,10 +39,10 @@ async def test_a_third_job_is_not_claimed_until_one_of_two_has_ended(server: Fak
 @pytest.mark.requirement("R-096")
 async def test_a_claimed_kind_that_nothing_runs_is_failed_with_a_reason(server: FakeServer, tmp_path: Path):
     async with Rig(tmp_path) as rig:
-        await rig.pair(server)
-        job = server.offer("nobody.knows")
         # A server that hands out what was not asked for.
+        job = server.offer("nobody.knows")
         server.always("next", _hand_out(server, "nobody.knows"))
+        await rig.pair(server)
         await until(lambda: job.final)
         server.always("next", None)
         row = await rig.comes_to(job.id, "failed")
