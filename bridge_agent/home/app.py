@@ -5,7 +5,6 @@ import logging
 import sys
 from collections.abc import Callable
 from contextlib import AsyncExitStack
-from typing import TypeVar
 
 from aiohttp import web
 
@@ -49,8 +48,6 @@ from bridge_agent.web.events import EventHub
 from bridge_agent.web.failures import FailureLimit
 from bridge_agent.web.listen import Listener
 from bridge_agent.web.security import security_headers
-
-T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 _DRAIN_S = 1.0

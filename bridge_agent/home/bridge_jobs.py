@@ -154,7 +154,12 @@ class BridgeJobs:
         }
         moment = Moment.of(self._clock)
         done, created = await self._db.write(lambda c: self._queue_unit(c, values, moment))
-        return self._finish(done), created
+        job = self._finish(done)
+        if self._books.get(library_id) is None:
+            # The library was removed between the look and the write; its jobs go with it.
+            await self.delete_library(library_id)
+            raise NoSuchLibrary
+        return job, created
 
     async def list(
         self,

@@ -101,6 +101,8 @@ async def test_a_poll_waits_as_long_as_it_says_and_no_longer_than_25_seconds(hou
     for wait in ("soon", "nan", "-1", "inf"):
         assert (await bridge.get("/bridge/jobs/next", params={"wait": wait})).status == 400
     assert (await bridge.next()).status == 204
+    for claim_id in ("x" * 101, "ünïcode"):
+        assert (await bridge.next(claim_id=claim_id)).status == 400
 
 
 @pytest.mark.requirement("R-056")

@@ -77,6 +77,21 @@ async def test_ten_at_once_give_one_job(house: Rig):
     assert len({answer["id"] for answer in answers}) == 1
 
 
+async def test_a_job_queued_while_its_library_is_removed_goes_with_it(house: Rig):
+    await house.pair()
+
+    async def removed_meanwhile(library_id: int, _path: str) -> bool:
+        await house.home.remove_library(library_id)
+        return True
+
+    house.home.library.has_book = removed_meanwhile
+    refused = await house.admin.post(
+        "/admin/bridge/jobs", {"kind": VERIFY, "library_id": 1, "path": "Book 1"}
+    )
+    assert (refused.status, refused.code) == (404, "not_found")
+    assert (await house.admin.get("/admin/bridge/jobs"))["jobs"] == []
+
+
 @pytest.mark.requirement("R-097")
 async def test_without_a_path_it_is_the_librarys_sample_book(house: Rig):
     await house.pair()

@@ -82,7 +82,10 @@ async def sign_out(request: web.Request) -> web.Response:
     held = credential(request)
     body = await read_json(request, SignOut)
     count = await request.app[HOME].credentials.sign_out(held.user, held.hash if body.except_this else None)
-    return json_response({"signed_out": count})
+    response = json_response({"signed_out": count})
+    if not body.except_this:
+        response.del_cookie(COOKIE, path="/")
+    return response
 
 
 @takes("session")

@@ -80,7 +80,7 @@ def _ask(request: web.Request) -> Ask:
     if len(kinds) > MAX_KINDS:
         raise ApiError(400, "bad_request", f"“kind” may be given {MAX_KINDS} times at most.")
     claim_id = request.headers.get(CLAIM_ID, "").strip() or None
-    if claim_id is not None and len(claim_id) > _CLAIM_ID_LENGTH:
+    if claim_id is not None and (len(claim_id) > _CLAIM_ID_LENGTH or not claim_id.isascii()):
         raise ApiError(400, "bad_request", f"{CLAIM_ID} takes a UUID.")
     return Ask(credential(request).hash, tuple(kinds) if kinds else None, claim_id)
 
