@@ -114,6 +114,9 @@ class Bridge:
         self._closing.push_async_callback(jobs.stop)
         await link.start()
         self._closing.push_async_callback(link.stop)
+        if link.state == "unpaired":
+            # What an unpaired or copied folder calls running is nobody's here.
+            jobs.link_down("unpaired")
         housekeeping = Housekeeping(self.clock, db, jobs, mappings)
         housekeeping.start()
         self._closing.callback(housekeeping.stop)
