@@ -95,7 +95,7 @@ async def test_from_signing_in_to_a_verified_book_without_a_reload(chromium, hom
 
     await page.goto("/libraries/1")
     await page.get_by_role("button", name="Verify a sample book").click()
-    await shows(page, "The job is queued")
+    await shows(page, "The job was queued")
     job = await bridge.claim()
     progress = {"step": "stat", "message": "Comparing the files", "done": 1, "total": 2}
     await bridge.report(job, "running", progress=progress)
@@ -112,7 +112,7 @@ async def test_a_cancelled_job_is_followed_to_its_end(chromium, home, bridge):
     page = await open_page(chromium, home)
     await page.goto("/libraries/1")
     await page.get_by_role("button", name="Verify a sample book").click()
-    await shows(page, "The job is queued")
+    await shows(page, "The job was queued")
     job = await bridge.claim()
     await shows(page, "about to begin")
     await page.get_by_role("button", name="Cancel").click()

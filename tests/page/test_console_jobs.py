@@ -41,7 +41,7 @@ async def test_verify_without_a_bridge_says_to_pair_one(browser):
 async def test_verify_on_a_library_queues_its_sample_book_and_leads_to_the_job(browser, bridge):
     page = await browser.send("/libraries/1/verify")
     assert page.url.startswith("/jobs/1")
-    assert "The job is queued" in page.text
+    assert "The job was queued" in page.text
     job = await bridge.claim()
     assert job["path"] in page.text
 
@@ -116,7 +116,7 @@ async def test_a_running_job_is_still_stopping_until_the_bridge_says_so(browser,
     await browser.send("/libraries/1/verify")
     job = await bridge.claim()
     page = await browser.send(f"/jobs/{job['id']}/cancel")
-    assert "still stopping" in page.text.lower()
+    assert "Still stopping: the Bridge is told at its next report." in page.text
     assert "Stopping" in page.text
     once_more = await browser.send("/libraries/1/verify")
     assert "still stopping, so no new one was queued" in once_more.text

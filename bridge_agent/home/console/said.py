@@ -22,7 +22,7 @@ _SAID = {
     "library-added": Said("The library is added. Its first scan has begun; books appear as they are found."),
     "library-removed": Said("The library is removed, and its jobs with it. Its files are untouched."),
     "scan-asked": Said("The scan has begun; this page follows it."),
-    "queued": Said("The job is queued; this page follows it."),
+    "queued": Said("The job was queued; this page follows it."),
     "open": Said("This is already asked for; here is the job that does it."),
     "stopping": Said(
         "The same job is still stopping, so no new one was queued; press again once it has stopped.",
@@ -30,11 +30,9 @@ _SAID = {
         "!",
     ),
     "cancelled": Said("The job is cancelled."),
-    "cancel-asked": Said(
-        "The Bridge is told to stop at its next report; until then the job is still stopping."
-    ),
+    "cancel-asked": Said("This job was asked to stop; the Bridge hears of it at its next report."),
     "finished": Said("The job had already ended, so there was nothing to cancel.", "warn", "!"),
-    "again": Said("The job is queued anew; it uses what the last one had finished."),
+    "again": Said("The job was queued anew; it uses what the last one had finished."),
     "no_bridge": Said(
         "No Bridge is paired yet, so nobody can do this; pair one under Settings, Bridge.", "warn", "!"
     ),

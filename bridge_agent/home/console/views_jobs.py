@@ -58,6 +58,7 @@ class JobView:
     bar: Bar | None
     can_cancel: bool
     can_go_on: bool
+    ended: bool
     attempts: int
     created_at: str | None
     finished_at: str | None
@@ -91,6 +92,7 @@ def job_view(job: Job, libraries: Mapping[int, str], bridge: Mapping[str, Any], 
         bar=None if ended else job_bar(job),
         can_cancel=state in OPEN and not job.get("cancel_requested"),
         can_go_on=state == "failed",
+        ended=ended,
         attempts=int(job.get("attempts") or 0),
         created_at=words.text_in(job, "created_at"),
         finished_at=words.text_in(job, "finished_at"),

@@ -7,6 +7,9 @@ from typing import Literal
 from bridge_agent.base.clock import from_text
 from bridge_agent.web.rendering import span
 
+_SHORT_S = 0.095
+"""Below this, tenths of a second would say nothing."""
+
 Tone = Literal["", "ok", "warn", "bad", "on", "off"]
 
 
@@ -88,7 +91,9 @@ def joined(parts: list[str]) -> str:
 
 
 def long_or_short(seconds: float) -> str:
-    """Write a length of time as a line of figures says it: `0.4 s`, `4 min 10`."""
+    """Write a length of time as a line of figures says it: `5 ms`, `0.4 s`, `4 min 10`."""
+    if 0 < seconds < _SHORT_S:
+        return f"{max(1, round(seconds * 1000))} ms"
     return span(max(0.0, seconds))
 
 

@@ -41,6 +41,13 @@ def test_what_is_no_time_is_none():
     assert words.ago(words.moment("2026-13-01"), NOW) == "never"
 
 
+def test_lengths_of_time_from_milliseconds_to_hours():
+    assert words.long_or_short(0.005) == "5 ms"
+    assert words.long_or_short(0.412) == "0.4 s"
+    assert words.long_or_short(0) == "0 s"
+    assert words.long_or_short(36_120) == "10 h 02"
+
+
 def test_counting_and_joining():
     assert words.counted(1, "library", "libraries") == "1 library"
     assert words.counted(1204, "file") == "1,204 files"
