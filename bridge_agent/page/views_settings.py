@@ -85,6 +85,8 @@ def short_place(kind: str) -> str:
 
 def told(value: Any) -> str:  # noqa: ANN401 - a setting's value is of any kind
     """Write a setting's value."""
+    if value is None:
+        return "auto"
     if isinstance(value, bool):
         return "on" if value else "off"
     if isinstance(value, float):
