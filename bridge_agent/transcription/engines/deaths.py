@@ -7,6 +7,7 @@ from bridge_agent.transcription.engines.errors import EngineDied, OutOfMemory
 
 _MISSING = (
     re.compile(r"could not (?:load|locate) (?:dynamic )?library '?([\w.+-]+)", re.IGNORECASE),
+    re.compile(r"could not locate ([\w.+-]+\.dll)", re.IGNORECASE),
     re.compile(r"library '?([\w.+-]+)'? is not found or cannot be loaded", re.IGNORECASE),
     re.compile(r"unable to load any of \{?'?([\w.+-]+)", re.IGNORECASE),
     re.compile(r"error while loading shared libraries: ([\w.+-]+)", re.IGNORECASE),

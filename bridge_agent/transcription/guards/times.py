@@ -66,14 +66,18 @@ def _placed(times: Sequence[tuple[int, int]], samples: int) -> list[tuple[int, i
 
 
 def _ordered(segments: Sequence[Segment], samples: int) -> list[Segment]:
-    """Put segments without words in order too."""
+    """Put segments without words in order too, between those that words have placed."""
+    ceilings, ceiling = [], samples
+    for segment in reversed(segments):
+        ceiling = segment.start if segment.words else ceiling
+        ceilings.append(ceiling)
     result: list[Segment] = []
     floor = 0
-    for segment in segments:
+    for segment, ceiling in zip(segments, reversed(ceilings), strict=True):
         start, end = segment.start, segment.end
         if not segment.words:
-            start = min(max(start, floor), max(0, samples - SHORTEST))
+            start = min(max(start, floor), ceiling)
             end = min(max(end, start + SHORTEST), samples)
-        floor = max(floor, start)
+        floor = start
         result.append(msgspec.structs.replace(segment, start=start, end=max(start, end)))
     return result

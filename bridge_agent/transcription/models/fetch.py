@@ -37,7 +37,7 @@ class Order(Value, frozen=True):
 
     hub: str
     repository: str
-    folder: Path
+    folder: str
     ca_file: str = ""
     tries: int = 6
     pause: float = _FIRST_PAUSE
@@ -184,7 +184,8 @@ class Download:
         self._say = say
         self._wait = wait
         self._hub = Hub(order)
-        self._aside = order.folder.with_name(order.folder.name + PARTIAL)
+        self._folder = Path(order.folder)
+        self._aside = self._folder.with_name(self._folder.name + PARTIAL)
         self._whole = 0
         self._total = 0
         self._said = -1
@@ -284,7 +285,7 @@ class Download:
         if size + _SPARE > free:
             raise Failed(
                 f"The model needs {(size >> 20) + 1} MiB more, but only {free >> 20} MiB are free at "
-                f"{self._order.folder.parent}; free some space."
+                f"{self._folder.parent}; free some space."
             )
 
     def _progress(self, done: int) -> None:
@@ -295,10 +296,10 @@ class Download:
 
     def _finish(self, manifest: Manifest) -> None:
         files.write_private(self._aside / MANIFEST, msgspec.json.encode(manifest))
-        if self._order.folder.exists():
-            shutil.rmtree(self._order.folder)
-        self._aside.replace(self._order.folder)
-        files.sync_folder(self._order.folder.parent)
+        if self._folder.exists():
+            shutil.rmtree(self._folder)
+        self._aside.replace(self._folder)
+        files.sync_folder(self._folder.parent)
 
 
 def right(path: Path, file: HubFile) -> bool:
@@ -342,7 +343,7 @@ def main() -> None:
     except OSError as error:
         _say(
             Step(
-                error=f"The model can't be written to {order.folder.parent} "
+                error=f"The model can't be written to {Path(order.folder).parent} "
                 f"({error.strerror}); check that folder."
             )
         )

@@ -1,5 +1,6 @@
 """A model's folder: whether it is whole, and what its content is called."""
 
+import contextlib
 import hashlib
 import json
 from pathlib import Path
@@ -113,7 +114,10 @@ def content_hash(folder: Path, notes: Path | None = None) -> str:
     found = digest.hexdigest()[:12]
     if notes is not None:
         others = {k: v for k, v in known.items() if json.loads(k)[0] != str(folder.resolve())}
-        files.write_private(notes, json.dumps(others | {key: found}).encode())
+        # A hash that can't be kept is computed again the next time.
+        with contextlib.suppress(OSError):
+            notes.parent.mkdir(parents=True, exist_ok=True)
+            files.write_private(notes, json.dumps(others | {key: found}).encode())
     return found
 
 

@@ -111,7 +111,7 @@ class Models:
         order = fetch.Order(
             hub=self._hub,
             repository=catalogue.REPOSITORIES[name],
-            folder=self._at(name),
+            folder=str(self._at(name)),
             ca_file=self._ca_file,
         )
         _log.info("Downloading the speech model %s from %s", name, self._hub)
