@@ -99,8 +99,8 @@ def sentence(library: Mapping[str, Any]) -> str:
 
 def _proposal(found: Mapping[str, Any]) -> Proposal:
     matched, of = int(found["matched"]), int(found["of"])
-    verb = "matches" if of == 1 else "match"
-    return Proposal(str(found["path"]), f"{matched} of {of} files {verb}", bool(of) and matched == of)
+    files = "file matches" if of == 1 else "files match"
+    return Proposal(str(found["path"]), f"{matched} of {of} {files}", bool(of) and matched == of)
 
 
 def head(rows: list[LibraryRow]) -> tuple[str, str, str]:
