@@ -16,8 +16,10 @@ SQL = Queries("bridge_agent.home.library", "catalog.sql")
 
 MOST_BOOKS = 500
 # Up to so many hits are fetched and sorted; more are dense enough to be met while walking by title.
-_FEW = 3000
+_FEW = 2000
 _MOST_MATCHED = 6
+# The longest prefix that has an index of its own; what follows it is compared afterwards.
+_PREFIX = 6
 
 
 class StoredDetails(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -106,13 +108,13 @@ def _search(connection: sqlite3.Connection, q: str, place: dict[str, Any]) -> li
     wanted = query_words(q)
     if not wanted:
         return []
-    match = " AND ".join(f'"{word}"*' for word in wanted)
+    match = " AND ".join(f'"{word[:_PREFIX]}"*' for word in wanted)
     found = connection.execute(SQL["search_ids"], {"match": match, "limit": _FEW + 1}).fetchall()
-    if len(found) <= _FEW:
-        return _rows(connection, "list_found", place | {"ids": json.dumps([row[0] for row in found])})
-    needles = {f"w{i}": f" {word}" for i, word in enumerate(wanted[:_MOST_MATCHED])}
-    blanks = {f"w{i}": "" for i in range(_MOST_MATCHED)}
-    return _rows(connection, "list_matching", place | blanks | needles)
+    needles = {f"w{i}": "" for i in range(_MOST_MATCHED)}
+    needles |= {f"w{i}": f" {word}" for i, word in enumerate(wanted[:_MOST_MATCHED])}
+    if len(found) > _FEW:
+        return _rows(connection, "list_matching", place | needles)
+    return _rows(connection, "list_found", place | needles | {"ids": json.dumps([row[0] for row in found])})
 
 
 def _rows(connection: sqlite3.Connection, name: str, given: dict[str, Any]) -> list[sqlite3.Row]:

@@ -20,25 +20,32 @@ ORDER BY sort_key, path LIMIT :limit;
 -- search_ids: books that hold all words, of all libraries, up to a limit.
 SELECT rowid FROM book_search WHERE book_search MATCH :match LIMIT :limit;
 
--- list_found: a page of the books with the given ids, by title.
+-- list_found: a page by title of those of the given books that hold all words in full.
+-- The plus keeps SQLite from walking the whole library by title instead of looking the ids up.
 SELECT id, path, title, author, series, sequence, duration, size, files, state, sort_key FROM books
-WHERE id IN (SELECT value FROM json_each(:ids)) AND library_id = :library_id
-  AND (sort_key, path) > (:after_key, :after_path)
-ORDER BY sort_key, path LIMIT :limit;
-
--- list_matching: a page by title of the books that hold all words, for words that very many books hold.
-SELECT id, path, title, author, series, sequence, duration, size, files, state, sort_key
-FROM books INDEXED BY books_by_title
-WHERE library_id = :library_id AND (sort_key, path) > (:after_key, :after_path)
+WHERE id IN (SELECT value FROM json_each(:ids)) AND +library_id = :library_id
+  AND (+sort_key, path) > (:after_key, :after_path)
   AND instr(words, :w0) AND instr(words, :w1) AND instr(words, :w2)
   AND instr(words, :w3) AND instr(words, :w4) AND instr(words, :w5)
-ORDER BY sort_key, path LIMIT :limit;
+ORDER BY +sort_key, path LIMIT :limit;
+
+-- list_matching: a page by title of the books that hold all words, for words that very many books hold.
+SELECT id, path, title, author, series, sequence, duration, size, files, state, sort_key FROM books
+WHERE id IN (
+  SELECT id FROM books INDEXED BY books_by_title
+  WHERE library_id = :library_id AND (sort_key, path) > (:after_key, :after_path)
+    AND instr(words, :w0) AND instr(words, :w1) AND instr(words, :w2)
+    AND instr(words, :w3) AND instr(words, :w4) AND instr(words, :w5)
+  ORDER BY sort_key, path LIMIT :limit
+)
+ORDER BY +sort_key, path;
 
 -- book_at: the book with this very path.
 SELECT * FROM books WHERE library_id = :library_id AND path = :path;
 
 -- book_at_key: the book whose path is the same in another Unicode form.
-SELECT * FROM books WHERE library_id = :library_id AND path_key = :path_key ORDER BY path LIMIT 1;
+SELECT * FROM books INDEXED BY books_by_key
+WHERE library_id = :library_id AND path_key = :path_key ORDER BY path LIMIT 1;
 
 -- sample: the first whole book among the first five by title (R-097).
 SELECT * FROM (
@@ -53,12 +60,12 @@ SELECT path, size, duration, present FROM files
 WHERE book_id = :book_id AND role = 'track' AND (present = 1 OR :missing) ORDER BY position;
 
 -- media_at: an indexed file that may be served.
-SELECT path, role, facts FROM files
+SELECT path FROM files
 WHERE library_id = :library_id AND path = :path AND present = 1 AND book_id IS NOT NULL
   AND role IN ('track', 'version', 'cover');
 
 -- media_at_key: the same by another Unicode form of its path.
-SELECT path, role, facts FROM files
+SELECT path FROM files INDEXED BY files_by_key
 WHERE library_id = :library_id AND path_key = :path AND present = 1
   AND book_id IS NOT NULL AND role IN ('track', 'version', 'cover')
 ORDER BY path LIMIT 1;

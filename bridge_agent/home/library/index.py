@@ -240,6 +240,9 @@ class LibraryIndex:
         except BridgeError as failure:
             state, error = "failed", failure.message
         except Exception as failure:
+            if info.id not in self._libraries:
+                # Removed in the middle of its scan: there is nothing left to write to.
+                return
             _log.exception("The scan of “%s” failed: %s", info.name, failure)
             state, error = (
                 "failed",

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from bridge_agent.home.library.facts import File, Mark, Sidecar, Tags
 from bridge_agent.home.library.names import Names, tidy_sequence
+from bridge_agent.home.library.parts import titled_part
 from bridge_agent.home.library.people import split_people
 from bridge_agent.home.library.sidecars import split_series
 from bridge_agent.home.library.text import fold, nfc
@@ -66,7 +67,7 @@ def _of_names(names: Names) -> Metadata:
 def _of_tags(tags: Tags, tracks: Sequence[File]) -> Metadata:
     credit = nfc(tags.artist or tags.album_artist)
     return Metadata(
-        title=nfc(tags.album) or _title(tags, tracks),
+        title=nfc(_album(tags, tracks)) or _title(tags, tracks),
         subtitle=tags.subtitle,
         authors=tuple(split_people(credit)),
         credit=credit,
@@ -77,6 +78,16 @@ def _of_tags(tags: Tags, tracks: Sequence[File]) -> Metadata:
         language=tags.language,
         asin=tags.asin,
     )
+
+
+def _album(tags: Tags, tracks: Sequence[File]) -> str:
+    """Return the first track's album, without its disc where each disc's album is named so (`Emma CD1`)."""
+    split = titled_part(tags.album)
+    if split is None or len({fold(file.said.album) for file in tracks}) == 1:
+        return tags.album
+    parts = [titled_part(file.said.album) for file in tracks]
+    shared = {fold(part[0]) if part else "" for part in parts}
+    return split[0] if shared == {fold(split[0])} else tags.album
 
 
 def _title(tags: Tags, tracks: Sequence[File]) -> str:

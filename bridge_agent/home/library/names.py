@@ -15,6 +15,7 @@ _LABELLED = re.compile(
 _BARE = re.compile(r"(?P<number>\d{1,3}(?:\.\d{1,2})?)(?P<dot>\.?)(?: (?P<rest>.*))?\Z")
 _YEAR = re.compile(r"\(?(?P<year>\d{4})\)? - (?P<rest>\S.*)\Z")
 _BETWEEN = " - "
+_UNTITLED = "Untitled"
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ def read_names(levels: Sequence[str], *, subtitles: bool = False, root_file: boo
     A file at the root is never taken apart (A-02). `subtitles` splits the title at " - " (off: A-62).
     """
     if root_file:
-        return Names(title=_clean(levels[-1]))
+        return Names(title=_clean(levels[-1]) or _UNTITLED)
     series = _clean(levels[-2]) if len(levels) > 2 else ""
     author = levels[-3] if len(levels) > 2 else levels[-2] if len(levels) > 1 else ""
     text, asin = _take_asin(_clean(levels[-1]))
@@ -122,4 +123,4 @@ def _split_title(text: str) -> tuple[str, str]:
 def _fallback(name: str) -> str:
     """Return a title for a folder whose name is a number alone: the name itself (A-59)."""
     text, _ = _take_narrators(_take_asin(_clean(name))[0])
-    return text.strip(" -") or _clean(name) or name
+    return text.strip(" -") or _clean(name) or _UNTITLED

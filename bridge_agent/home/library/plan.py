@@ -74,10 +74,11 @@ class Planner:
             book.path: row for book in found if (row := own.get(book.path)) and row.evidence == book.evidence
         }
         self._settled.update(same)
-        for row in same.values():
-            self._pool.take(row.id)
+        sure = {row.id for row in same.values()}
         for row in self._rows.values():
-            if self._settled.get(row.path) is not row and row not in same.values():
+            if row.id in sure:
+                self._pool.take(row.id)
+            else:
                 self._pool.add(row)
         for book in found:
             if book.path not in self._settled and (row := self._pool.same(book)):
@@ -127,12 +128,13 @@ class Planner:
         gone = [track for track in row.tracks if track.path not in paths and track.path not in self._there]
         if not gone:
             return []
-        if len(gone) == len(row.tracks):
-            return []
+        now = {(file.size, file.said.sound) for file in book.tracks}
         before = {(t.size, t.sound) for t in row.tracks if t.path in paths}
-        fresh = {(file.size, file.said.sound) for file in book.tracks} - before
+        if not before or (row.state == "missing" and not before & now):
+            return []
+        fresh = now - before
         gone = [track for track in gone if (track.size, track.sound) not in fresh]
-        had = (row.duration or 0.0) + sum(t.duration or 0.0 for t in row.tracks if not t.present)
+        had = sum(track.duration or 0.0 for track in row.tracks)
         if had and (book.duration or 0.0) >= _AS_LONG * had:
             return []
         return gone

@@ -80,6 +80,8 @@ class LibraryScan:
         self._stop = threading.Event()
         self._told = clock.monotonic()
         self._there: set[str] = set()
+        # Whether the index knows anything of this library yet.
+        self._indexed = True
 
     @property
     def stopped(self) -> bool:
@@ -108,6 +110,7 @@ class LibraryScan:
         self._there = set(listing.files)
         self._progress(changes.unchanged, len(listing.files), always=True)
         pool = await self._pool(changes)
+        self._indexed = bool(known or pool.left())
         for batch in batches(changes.shelves, _BATCH_FILES, changes.displaced):
             await self._batch(batch, listing, pool)
         await self._mark_missing(pool, state["doubted"])
@@ -127,10 +130,14 @@ class LibraryScan:
             )
         walk = Walk(root, self._stop.is_set)
         work = self._tasks.spawn(in_thread(walk.run), "walk")
-        ended = _when_done(work)
-        while not await self._clock.wait(ended, _TELL_S):
-            self._progress(0, walk.looked)
-        return await work
+        try:
+            ended = _when_done(work)
+            while not await self._clock.wait(ended, _TELL_S):
+                self._progress(0, walk.looked)
+            return await work
+        finally:
+            # On a dead mount the thread may never come back; nobody waits for it.
+            work.cancel()
 
     async def _known(self) -> list[KnownFile]:
         """Read what the index knows in stretches, so that lists and searches come in between."""
@@ -150,13 +157,14 @@ class LibraryScan:
 
     async def _batch(self, batch: Sequence[Shelf], listing: Listing, pool: Pool) -> None:
         """Read what changed on some shelves, sort them into books and write these."""
-        fresh = await self._read_files(batch, listing)
         names = sorted({name for shelf in batch for name in shelf.names})
         gone = [path for shelf in batch for path in shelf.gone]
-        files = await self._all_files(batch, names, fresh, set(gone))
         rows: list[Known] = []
-        if self._info.books or gone or any(shelf.known for shelf in batch):
+        if self._indexed:
+            # Before the files are read, so that the rows tell of their tracks as they were.
             rows = await self._read(lambda c: ledger.books_on(c, self.library_id, names))
+        fresh = await self._read_files(batch, listing)
+        files = await self._all_files(batch, names, fresh, set(gone))
         found = await in_thread(self._sort, files)
         plan = await in_thread(Planner(rows, pool, self._there).plan, found, files, gone)
         await self._write(plan, rows, {file.path for file in fresh})

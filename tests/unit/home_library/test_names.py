@@ -120,6 +120,12 @@ def test_a_60_a_title_tag_counts_where_it_is_the_books() -> None:
     assert one(file("T/01.mp3", album_artist="Only")).author == "Only"
 
 
+def test_a_60_albums_named_after_discs_name_the_book() -> None:
+    files = [file(f"Au/T/CD{disc}/01.mp3", album=f"Emma (CD {disc})") for disc in (1, 2)]
+    assert one(*files).title == "Emma"
+    assert one(file("Au/T/01.mp3", album="Emma CD1")).title == "Emma CD1"
+
+
 def test_a_61_series_from_tags() -> None:
     tagged = one(file("Au/S/T/01.mp3", series="Saga", series_part="04"))
     assert (tagged.series, tagged.sequence) == ("Saga", "4")

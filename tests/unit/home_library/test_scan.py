@@ -7,8 +7,10 @@ nothing missing), A-108. A-102, A-103, A-105, A-106 are kept. Not ours: A-101 (a
 A-109 (there is no watcher).
 """
 
+import asyncio
 import os
 import shutil
+import threading
 import unicodedata
 from pathlib import Path
 
@@ -300,6 +302,39 @@ async def test_a_105_a_missing_book_found_elsewhere_later_is_the_same(
     await shelves.scan()
     assert await shelves.states() == {"Bu/U": "whole", "New/T": "whole"}
     assert shelves.moves == [("Au/T", "New/T")]
+
+
+async def test_a_105_the_only_book_comes_back_with_other_files(shelves: Shelves) -> None:
+    (shelves.root / "notes.txt").touch()
+    book(shelves.root, "Au/T")
+    await shelves.scan()
+    shutil.rmtree(shelves.root / "Au")
+    await shelves.scan()
+    assert await shelves.states() == {"Au/T": "missing"}
+    book(shelves.root, "Au/T", tracks=1, pitch=99)
+    await shelves.scan()
+    assert await shelves.states() == {"Au/T": "whole"}
+    assert await shelves.tracks("Au/T") == ["01.mp3"]
+
+
+async def test_a_library_removed_in_the_middle_of_its_scan_leaves_nothing(
+    shelves: Shelves, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    book(shelves.root, "Au/T")
+    begun = threading.Event()
+
+    def reading(path: str) -> tags.Tags:
+        begun.set()
+        return tags.read_tags(path)
+
+    monkeypatch.setattr(scan_module, "read_tags", reading)
+    shelves.index.request_scan(shelves.id)
+    while not begun.is_set():
+        await asyncio.sleep(0.001)
+    await shelves.index.remove(shelves.id)
+    await shelves.index.settled()
+    assert (await shelves.index.books(shelves.id)).books == []
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]
 
 
 async def test_a_106_a_book_that_is_ignored_now_is_missing(shelves: Shelves) -> None:

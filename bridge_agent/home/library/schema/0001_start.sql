@@ -41,7 +41,8 @@ CREATE TABLE books (
   UNIQUE (library_id, path)
 ) STRICT;
 
-CREATE INDEX books_by_title ON books (library_id, sort_key, path);
+-- With the words in it, a search that very many books match walks this index alone.
+CREATE INDEX books_by_title ON books (library_id, sort_key, path, words);
 CREATE INDEX books_by_key ON books (library_id, path_key);
 CREATE INDEX books_there ON books (library_id) WHERE state != 'missing';
 
@@ -77,9 +78,10 @@ CREATE INDEX files_by_book ON files (book_id, position) WHERE book_id IS NOT NUL
 CREATE INDEX files_by_key ON files (library_id, path_key) WHERE path_key IS NOT NULL;
 CREATE INDEX files_to_group ON files (library_id) WHERE grouped = 0;
 
--- rowid is the book's id. The texts are folded before they go in, so the tokenizer only splits them.
+-- rowid is the book's id. The texts are folded before they go in, so the tokenizer only splits them. A prefix
+-- with an index of its own is read as far as needed; one without is put together whole, however common it is.
 CREATE VIRTUAL TABLE book_search USING fts5 (
-  words, tokenize = 'unicode61 remove_diacritics 0', prefix = '1 2 3', detail = none, columnsize = 0
+  words, tokenize = 'unicode61 remove_diacritics 0', prefix = '1 2 3 4 5 6', detail = none, columnsize = 0
 );
 
 CREATE TRIGGER books_unsearch AFTER DELETE ON books BEGIN
