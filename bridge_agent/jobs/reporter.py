@@ -27,8 +27,8 @@ _log = logging.getLogger(__name__)
 
 MOST_WAITING = 500
 """Steps kept for a server that is away; past that the last one gives way to the newest."""
-_EARLY = 0.95
-"""How much of the keepalive's time passes before it is sent: the way to the server takes time too."""
+_EARLY_S, _EARLY_PART = 0.5, 0.2
+"""How much earlier than due a keepalive is sent, at most and as a part: the way to the server takes time."""
 _LONGEST_CALL_S = 30.0
 
 Send = Callable[[Report], Awaitable[ReportAnswer]]
@@ -150,7 +150,8 @@ class Reporter:
 
     @property
     def _keepalive_s(self) -> float:
-        return min(self._rhythm.keepalive_s * _EARLY, self._lease_s / 3)
+        due = self._rhythm.keepalive_s
+        return min(due - min(_EARLY_S, due * _EARLY_PART), self._lease_s / 3)
 
     def _enqueue(self, word: _Word) -> None:
         if len(self._waiting) >= MOST_WAITING:

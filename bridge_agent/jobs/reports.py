@@ -74,7 +74,7 @@ def _unfit(result: object) -> str | None:
         return None
     try:
         size = len(encode(result))
-    except (TypeError, ValueError, msgspec.MsgspecError) as error:
+    except (TypeError, ValueError, RecursionError, msgspec.MsgspecError) as error:
         return f"The result can’t be written as JSON ({error}); update the Bridge and queue the job anew."
     if size <= text.RESULT_BYTES:
         return None

@@ -233,16 +233,14 @@ class Runner:
         """Decide how the claim ends; None: it does not, its row stays open.
 
         A job that is done is done, though somebody asked to cancel it a moment ago. A failure counts only
-        where nothing stopped the handler and the link stood: a refused token can look like one.
+        where nothing stopped the handler: a refused token can look like one.
         """
         if self._why is Why.LOST:
             return self._elsewhere
         if isinstance(outcome, Done):
             return ending(outcome)
         if isinstance(outcome, Failed) and self._why is None:
-            if self._tools.post.reaches(self.row.key.server_id):
-                return ending(outcome)
-            self._why = Why.ASIDE
+            return ending(outcome)
         return End(state=RunState.CANCELLED) if self._why is Why.CANCEL else None
 
     async def _leave(self) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from bridge_agent.jobs.errors import Finished
 from bridge_agent.jobs.handlers.base import Done, Failed, JobContext, Outcome
-from tests.fakes.server import Call, FakeServer, answer_error, answer_json, drop, hang, until
+from tests.fakes.server import Call, FakeServer, after, answer_error, answer_json, drop, hang, until
 from tests.wire.bridge_rig import Rig, finals_of, noting, reports_of, states_of
 
 
@@ -57,7 +57,7 @@ async def test_a_silent_handler_is_spoken_for_at_least_every_keepalive(server: F
         await rig.pair(server)
         server.offer()
         calls = await server.seen("report", 8)
-    assert max(gaps(calls[2:])) <= 0.4
+    assert max(gaps(calls[2:])) <= 0.45
     assert {tuple(sorted(c.json)) for c in calls[2:]} == {("attempt", "progress", "state")}
 
 
@@ -162,6 +162,24 @@ async def test_a_cancel_in_an_answer_stops_the_job_with_exactly_one_final_report
     assert states_of(server, job.id)[-1] == "cancelled"
     assert len(finals_of(server, job.id)) == 1
     assert row["error"] is None
+
+
+async def test_a_cancel_does_not_wait_until_every_step_is_told(server: FakeServer, tmp_path: Path):
+    async def hasty(job: JobContext) -> Outcome:
+        for number in range(100):
+            job.progress(f"step {number}", "Hurrying")
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    server.always("report", after(0.05))
+    async with Rig(tmp_path) as rig:
+        rig.handler.work = hasty
+        await rig.pair(server)
+        job = server.offer()
+        await until(lambda: len(job.reports) >= 3)
+        await rig.jobs.cancel(server.server_id, job.id)
+        await until(lambda: job.final, within=1.0)
+    assert len(job.reports) < 20
 
 
 async def test_a_handler_that_tidies_up_after_a_cancel_is_told_only_once(server: FakeServer, tmp_path: Path):

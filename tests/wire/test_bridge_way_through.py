@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bridge_agent.jobs.handlers.base import Done, JobContext, Outcome
-from tests.fakes.server import FakeServer, until
+from tests.fakes.server import FakeServer, after, until
 from tests.wire.bridge_rig import Rig, finals_of, reports_of, states_of
 
 
@@ -53,6 +53,7 @@ async def test_every_step_is_reported_in_order_before_the_end(server: FakeServer
             job.progress(step, f"Doing {step}")
         return Done({})
 
+    server.always("report", after(0.05))
     async with Rig(tmp_path) as rig:
         rig.handler.work = hurried
         await rig.pair(server)
