@@ -1,13 +1,11 @@
 """The commands of `bridge-agent`: what each is called and takes; what it does lives in `app.commands`."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from bridge_agent import __version__
-from bridge_agent.base.errors import BridgeError, ExitCode
 
 app = typer.Typer(
     name="bridge-agent",
@@ -146,14 +144,7 @@ def token_where(data_dir: DataDir = None, as_json: Json = False) -> None:
     raise typer.Exit(commands.token_where(data_dir, as_json))
 
 
-def main() -> None:
-    """Run a command; every error a person can meet is one sentence and an exit code."""
-    try:
-        app()
-    except BridgeError as error:
-        print(f"bridge-agent: {error.message}", file=sys.stderr)
-        sys.exit(int(error.exit_code))
-    except KeyboardInterrupt:
-        sys.exit(int(ExitCode.FAILED))
-    except BrokenPipeError:
-        sys.exit(int(ExitCode.FAILED))
+def run_command_line() -> int:
+    """Parse the command line and run its command; raises BridgeError, exits by itself on wrong usage."""
+    app()
+    return 0

@@ -3,7 +3,6 @@
 import asyncio
 import hashlib
 import logging
-import ssl
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,6 +18,7 @@ from bridge_agent.link import answers, failures
 from bridge_agent.link.answers import Answer
 from bridge_agent.link.errors import ServerAway
 from bridge_agent.link.resolver import DaemonResolver
+from bridge_agent.link.trust import Trust
 from bridge_agent.protocol.bridge import (
     API,
     CLAIM_ID,
@@ -78,7 +78,7 @@ class ServerClient:
     """
 
     def __init__(
-        self, base_url: str, token: str | None, clock: Clock, tls: ssl.SSLContext, short: Limits = SHORT
+        self, base_url: str, token: str | None, clock: Clock, tls: Trust, short: Limits = SHORT
     ) -> None:
         """Prepare calls below `base_url`, whose path is kept; opens nothing yet.
 

@@ -14,6 +14,7 @@ from aiohttp import web
 
 from bridge_agent.app import bridge as app_bridge
 from bridge_agent.app.bridge import Bridge
+from bridge_agent.base.clock import SystemClock
 from bridge_agent.home import kinds
 from bridge_agent.home.app import HomeServer
 from bridge_agent.jobs.handlers.base import Done, JobContext
@@ -121,7 +122,8 @@ async def _way_through(folder: Path) -> list[float]:
     home = HomeServer(
         dataclasses.replace(
             HomeSettings.load({}, data_dir=folder / "home"), listen=LOCAL, admin_password="bench bench"
-        )
+        ),
+        SystemClock(),
     )
     await home.start()
     settings = dataclasses.replace(
