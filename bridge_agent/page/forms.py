@@ -70,7 +70,7 @@ async def post_mapping(request: web.Request) -> web.StreamResponse:
     except BridgeError as error:
         return libraries_page(request, 400, {library_id: (path, error.message)})
     await mappings.check(library_id)
-    raise home_of(request, "/libraries", "mapped")
+    raise home_of(request, await back(request, "/libraries"), "mapped")
 
 
 async def post_clear(request: web.Request) -> web.StreamResponse:
@@ -152,6 +152,6 @@ async def field(request: web.Request, name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-async def back(request: web.Request) -> str:
-    """Return the page that a form stood on."""
-    return local_path(await field(request, "back"))
+async def back(request: web.Request, otherwise: str = "/") -> str:
+    """Return the page that a form stood on, if it says so."""
+    return local_path(await field(request, "back") or otherwise)

@@ -66,7 +66,7 @@ def now_page(
         recent=views_jobs.views(told["jobs"]["recent"], names),
         libraries=libraries,
         notice="" if link["reason"] == words.UNPAIRED else link["reason"],
-        replaced=bool(link["reason"]) and "unpaired in the console" in link["reason"],
+        replaced=not views_link.is_copy(link),
         missing=views_libraries.missing(libraries) if link["state"] == "online" else "",
         lanes=told["lanes"],
         loops=loop_rows(request),
@@ -105,6 +105,7 @@ def libraries_page(
         line=line,
         libraries=rows,
         wrong=dict(wrong or {}),
+        back="/libraries",
     )
 
 

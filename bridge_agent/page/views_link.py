@@ -91,10 +91,14 @@ def _offline(link: dict[str, Any], running: list[dict[str, Any]], now: datetime)
 
 
 def _refused(link: dict[str, Any], running: list[dict[str, Any]], now: datetime) -> Head:
-    # A data folder that is a copy is refused too, and for another reason.
-    said = CAUSES if not link["reason"] or CAUSES[4:20] in link["reason"] else link["reason"]
+    said = link["reason"] if is_copy(link) else CAUSES
     lines: list[Words] = [[said], *_next_try(link)]
     return Head("bad", f"{server_name(link)} refuses this Bridge.", tuple(lines))
+
+
+def is_copy(link: dict[str, Any]) -> bool:
+    """Tell whether the Bridge is refused for another reason: its data folder is a copy of another's."""
+    return "copy of another Bridge" in (link["reason"] or "")
 
 
 def _next_try(link: dict[str, Any]) -> list[Words]:

@@ -63,8 +63,17 @@
   let wanted = false;
   let trouble = document.querySelector(".trouble[role=alert]") !== null;
 
-  function read(text) {
-    return new DOMParser().parseFromString(text, "text/html");
+  /* Reads a page; one that comes from another folder gets links that hold where it is shown. */
+  function read(text, from) {
+    const page = new DOMParser().parseFromString(text, "text/html");
+    if (new URL(".", from).href !== new URL(".", location.href).href) {
+      for (const name of ["href", "src", "action"]) {
+        for (const element of page.querySelectorAll(`[${name}]`)) {
+          element.setAttribute(name, new URL(element.getAttribute(name), from).href);
+        }
+      }
+    }
+    return page;
   }
 
   function ready(where) {
@@ -100,7 +109,7 @@
       const answer = await fetch(location.href, { cache: "no-store", redirect: "manual" });
       if (answer.type === "opaqueredirect" || answer.status === 401) location.reload();
       // What went wrong with a form stays to be read until the form is sent again.
-      else if (answer.ok && !trouble) show(read(await answer.text()));
+      else if (answer.ok && !trouble) show(read(await answer.text(), answer.url));
       if (answer.ok) seenAt = Date.now();
     } catch {
       // The stream notices as well, says so and comes back by itself.
@@ -194,7 +203,11 @@
     }
     try {
       const answer = await fetch(form.action, { method: "POST", body, cache: "no-store" });
-      const page = read(await answer.text());
+      if (answer.redirected && new URL(answer.url).pathname !== location.pathname) {
+        location.assign(answer.url);
+        return;
+      }
+      const page = read(await answer.text(), answer.url);
       if (!page.querySelector("#page")) throw new Error("no page");
       const failed = !answer.ok;
       if (button) {

@@ -295,3 +295,25 @@ async def test_the_keyboard_alone_pairs(chromium: Browser, bridge: Bridge, serve
     await page.keyboard.type("abcd1234")
     await page.keyboard.press("Enter")
     await shows(page, "Connected to Maple House.")
+
+
+async def test_a_proposal_is_used_from_the_first_page_and_below_a_sub_path_a_refusal_keeps_its_links(
+    chromium: Browser, bridge: Bridge, server: FakeServer, tmp_path: Path
+):
+    await paired(bridge, server)
+    assert bridge.parts.mappings is not None
+    await bridge.parts.mappings.set(1, str(tmp_path / "media"))
+    await bridge.parts.mappings.check(1)
+    page = await open_page(chromium, bridge)
+    await page.get_by_role("button", name="Use it").click()
+    await shows(page, "Kept. The check of this folder is below.")
+    await expect(page.locator("#libraries").get_by_text("Seen")).to_be_visible()
+    assert page.url.rstrip("/") == bridge.url
+    await page.goto("/libraries")
+    await page.get_by_text("Change where it is").click()
+    await page.get_by_label("The folder on this machine").fill("books")
+    await page.get_by_role("button", name="Use this folder").click()
+    await shows(page, "not a folder’s full path")
+    await expect(page.get_by_label("The folder on this machine")).to_have_value("books")
+    links = await page.locator("footer a").evaluate_all("all => all.map(a => a.href)")
+    assert links == [f"{bridge.url}/settings#log", f"{bridge.url}/diagnostics"]
