@@ -153,6 +153,9 @@ class BridgeJobs:
             "priority": priority,
         }
         moment = Moment.of(self._clock)
+        # Told before the write, the round of polls stands right behind it in the store's row: both are
+        # committed together, and a parked poll has its job one sync earlier.
+        self.waits.news()
         done, created = await self._db.write(lambda c: self._queue_unit(c, values, moment))
         job = self._finish(done)
         if self._books.get(library_id) is None:

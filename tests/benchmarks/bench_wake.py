@@ -35,66 +35,72 @@ def run() -> list[Row]:
 
 
 async def _measure(folder: Path) -> list[Row]:
-    limit = median(await _woken_poll()) + median(_durable_commit(folder / "limit.sqlite3"))
-    times = await _way_through(folder)
-    ratio, late = median(times) / limit, percentile(times, 0.99)
+    async with _Limit(folder / "limit.sqlite3") as limit:
+        times = await _way_through(folder, limit)
+    floor = median(limit.polls) + median(limit.commits)
+    ratio, late = median(times) / floor, percentile(times, 0.99)
     return [
         Row(
             f"queued at the console to the handler's first line, {PARKED} polls parked: median",
             f"{median(times) * 1e3:.2f} ms, {ratio:.2f} × the limit",
-            f"≤ 3 × {limit * 1e3:.2f} ms",
+            f"≤ 3 × {floor * 1e3:.2f} ms",
             ratio <= 3,
-            "one woken long poll and one durable commit",
+            f"limit: one woken long poll {median(limit.polls) * 1e3:.2f} ms and one durable commit "
+            f"{median(limit.commits) * 1e3:.2f} ms, measured in turn with it",
         ),
         Row("the same: 99th percentile", f"{late * 1e3:.1f} ms", "≤ 20 ms", late <= 0.020),
     ]
 
 
-async def _woken_poll() -> list[float]:
-    """Time a bare aiohttp server that wakes one parked poll."""
-    event = asyncio.Event()
+class _Limit:
+    """What can't be beaten: a bare server that wakes one parked poll, and a bare connection that commits."""
 
-    async def poll(request: web.Request) -> web.Response:
-        await event.wait()
+    def __init__(self, path: Path) -> None:
+        self.polls: list[float] = []
+        self.commits: list[float] = []
+        self._event = asyncio.Event()
+        self._connection = sqlite3.connect(path, isolation_level=None)
+        self._connection.execute("PRAGMA journal_mode=WAL")
+        self._connection.execute("PRAGMA synchronous=FULL")
+        self._connection.execute("CREATE TABLE jobs (id INTEGER PRIMARY KEY, body TEXT)")
+
+    async def __aenter__(self) -> "_Limit":
+        app = web.Application()
+        app.router.add_get("/next", self._poll)
+        self._runner = web.AppRunner(app, access_log=None)
+        await self._runner.setup()
+        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
+        self._url = f"http://127.0.0.1:{self._runner.addresses[0][1]}/next"
+        self._http = aiohttp.ClientSession()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._http.close()
+        await self._runner.cleanup()
+        self._connection.close()
+
+    async def sample(self) -> None:
+        """Measure both once."""
+        self._event.clear()
+        asked = asyncio.ensure_future(_read(self._http, self._url))
+        await asyncio.sleep(0.02)
+        began = perf_counter()
+        self._event.set()
+        await asked
+        self.polls.append(perf_counter() - began)
+        await asyncio.sleep(0.02)
+        began = perf_counter()
+        self._connection.execute("INSERT INTO jobs (body) VALUES (?)", ("x" * 200,))
+        self.commits.append(perf_counter() - began)
+
+    async def _poll(self, request: web.Request) -> web.Response:
+        await self._event.wait()
         return web.json_response({"job": {"id": 1}})
-
-    app = web.Application()
-    app.router.add_get("/next", poll)
-    runner = web.AppRunner(app, access_log=None)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    url = f"http://127.0.0.1:{runner.addresses[0][1]}/next"
-    times = []
-    async with aiohttp.ClientSession() as http:
-        for _ in range(SAMPLES):
-            event.clear()
-            asked = asyncio.ensure_future(_read(http, url))
-            await asyncio.sleep(0.005)
-            began = perf_counter()
-            event.set()
-            await asked
-            times.append(perf_counter() - began)
-    await runner.cleanup()
-    return times
 
 
 async def _read(http: aiohttp.ClientSession, url: str) -> Any:
     async with http.get(url) as answer:
         return await answer.json()
-
-
-def _durable_commit(path: Path) -> list[float]:
-    connection = sqlite3.connect(path, isolation_level=None)
-    connection.execute("PRAGMA journal_mode=WAL")
-    connection.execute("PRAGMA synchronous=FULL")
-    connection.execute("CREATE TABLE jobs (id INTEGER PRIMARY KEY, body TEXT)")
-    times = []
-    for _ in range(SAMPLES):
-        began = perf_counter()
-        connection.execute("INSERT INTO jobs (body) VALUES (?)", ("x" * 200,))
-        times.append(perf_counter() - began)
-    connection.close()
-    return times
 
 
 class _Stamp:
@@ -111,7 +117,7 @@ class _Stamp:
         return Done({"ok": True})
 
 
-async def _way_through(folder: Path) -> list[float]:
+async def _way_through(folder: Path, limit: _Limit) -> list[float]:
     """Queue one job after another and time each, from before the console's request to the handler."""
     (folder / "books" / "Author" / "Book").mkdir(parents=True)
     samples = Path(app_bridge.__file__).parent.parent / "demo_library" / "Folk Tales" / "Stone Soup"
@@ -136,7 +142,7 @@ async def _way_through(folder: Path) -> list[float]:
     await bridge.start()
     try:
         async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as http:
-            return await _sampled(http, home, bridge, stamp, folder / "books")
+            return await _sampled(http, home, bridge, stamp, folder / "books", limit)
     finally:
         await bridge.stop()
         await home.stop()
@@ -148,7 +154,12 @@ def _copy(source: Path, target: Path) -> None:
 
 
 async def _sampled(
-    http: aiohttp.ClientSession, home: HomeServer, bridge: Bridge, stamp: _Stamp, books: Path
+    http: aiohttp.ClientSession,
+    home: HomeServer,
+    bridge: Bridge,
+    stamp: _Stamp,
+    books: Path,
+    limit: _Limit,
 ) -> list[float]:
     api = f"{home.url}/api/v1"
     login = await _send(http, "POST", f"{api}/auth/login", {"username": "admin", "password": "bench bench"})
@@ -174,6 +185,7 @@ async def _sampled(
             "state"
         ] != "done":
             await asyncio.sleep(0.002)
+        await limit.sample()
         await asyncio.sleep(0.02)
     for poll in parked:
         poll.cancel()
