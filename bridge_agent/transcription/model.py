@@ -53,8 +53,14 @@ class FileChapter(Value, frozen=True):
 class FileSurvey(Value, frozen=True):
     """What one streaming pass learnt of one audio file.
 
-    `samples` is the true decoded length; a file that can't be read has none and says why in `problem`
-    (`drm`, `unreadable`, `truncated`) and, for people, in `sentence`.
+    `samples` is the true length as decoded; a file that can't be read has none and says why in `problem`
+    (`drm`, `unreadable`, `truncated`) and, for people, in `sentence`. One that could be read in part, or
+    holds nothing to hear, has samples and a problem too (`truncated`, `damaged`, `silent`). A damage without
+    a length marks a place where something is missing, nobody knows how much.
+
+    `content` is a hash of the decoded samples (of the file's size and bytes where there are none): changed
+    tags leave it as it is. `stamp` tells cheaply whether the file is still the one that was surveyed
+    (`audio.fingerprint.stamp`).
     """
 
     path: str
@@ -67,6 +73,7 @@ class FileSurvey(Value, frozen=True):
     loud: tuple[Span, ...] = ()
     problem: str | None = None
     sentence: str | None = None
+    stamp: str = ""
 
 
 class Survey(Value, frozen=True):
@@ -88,11 +95,15 @@ class Settings(Value, frozen=True):
 
 
 class PlannedFile(Value, frozen=True):
-    """A file on the book's time line: `offset` is where it begins, in samples of the whole book."""
+    """A file on the book's time line: `offset` is where it begins, in samples of the whole book.
+
+    `content` is the survey's: what its parts' keys follow from.
+    """
 
     path: str
     samples: int
     offset: int
+    content: str = ""
 
 
 class Part(Value, frozen=True):
