@@ -134,7 +134,7 @@
     if (!lostAt) lostAt = Date.now();
     document.body.classList.add("is-stale");
     const since = new Date(seenAt).toLocaleTimeString("en-GB");
-    const words = `This page has lost the Bridge. What stands here is from ${since}; it is looked for again all the time.`;
+    const words = `This page has lost the Bridge. What stands here is from ${since}; it tries again by itself.`;
     if (stale.textContent !== words) stale.textContent = words;
     stale.hidden = false;
   }
