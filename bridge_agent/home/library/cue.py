@@ -10,6 +10,7 @@ _TRACK = re.compile(r"^\s*TRACK\s+\d+", re.IGNORECASE)
 _FILE = re.compile(r"^\s*FILE\s", re.IGNORECASE)
 _FRAMES = 75
 _MOST = 5000
+_LONGEST = 500
 
 
 def read_cue(text: str) -> tuple[Mark, ...]:
@@ -20,6 +21,8 @@ def read_cue(text: str) -> tuple[Mark, ...]:
     marks: list[Mark] = []
     title, files, inside = "", 0, False
     for line in text.splitlines():
+        if len(line) > _LONGEST:
+            continue
         if _FILE.match(line):
             files += 1
         elif _TRACK.match(line):

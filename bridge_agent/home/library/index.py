@@ -258,23 +258,25 @@ class LibraryIndex:
         self, info: LibraryInfo, scan: LibraryScan, state: Literal["done", "failed"], error: str | None
     ) -> None:
         finished = to_text(self._clock.now())
+        total = info.scan.total
         ended = {
             "library_id": info.id,
             "state": state,
-            "files": info.scan.total,
+            "files": total,
             "finished_at": finished,
             "error": error,
             "doubted": scan.doubted,
             "rules": RULES,
         }
-        await self._database.write(lambda c: c.execute(SCAN_SQL["end_scan"], ended))
-        counted = await self._database.read(
-            lambda c: c.execute(SQL["count_books"], {"library_id": info.id}).fetchone()
-        )
-        info.books = counted[0]
-        self._due.discard(info.id)
+        try:
+            await self._database.write(lambda c: c.execute(SCAN_SQL["end_scan"], ended))
+            given = {"library_id": info.id}
+            counted = await self._database.read(lambda c: c.execute(SQL["count_books"], given).fetchone())
+            info.books = counted[0]
+            self._due.discard(info.id)
+        except BridgeError as failure:
+            state, error = "failed", failure.message
         again = info.id in self._waiting
-        total = info.scan.total
         info.scan = Scan("running" if again else state, total, total, finished, error)
         if error:
             _log.warning("Scan of “%s”: %s", info.name, error)

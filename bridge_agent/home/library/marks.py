@@ -8,7 +8,7 @@ from bridge_agent.home.library.quicktime import read_chapter_track
 
 _SHORTEST_S = 0.1
 _MOST = 5000
-_MARKER = re.compile(r"<Marker>\s*<Name>(.*?)</Name>\s*<Time>([\d:.]+)</Time>", re.DOTALL)
+_MARKER = re.compile(r"<Marker>\s*<Name>(.{0,500}?)</Name>\s*<Time>([\d:.]+)</Time>", re.DOTALL)
 _ENTITIES = {"&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"', "&apos;": "'"}
 
 

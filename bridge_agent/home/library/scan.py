@@ -28,7 +28,7 @@ from bridge_agent.home.library.matching import Known, Pool
 from bridge_agent.home.library.model import LibraryInfo
 from bridge_agent.home.library.plan import Plan, Planner
 from bridge_agent.home.library.sidecars import read_sidecar
-from bridge_agent.home.library.tags import read_tags
+from bridge_agent.home.library.tags import UNREADABLE, read_tags
 from bridge_agent.home.library.walk import Listing, Stats, Stopped, Walk
 from bridge_agent.store import Database
 
@@ -40,6 +40,8 @@ RULES = 1
 """Raised when the rules sort the same files into other books: the next scan then sorts all shelves anew."""
 
 _ROOT_S = 20.0
+# A folder, or a hundred files, that takes longer lies on a disk that has gone.
+_SILENT_S = 300.0
 _TELL_S = 0.5
 _STRETCH = 5000
 _BATCH_FILES = 400
@@ -47,6 +49,7 @@ _READ_FILES = 100
 _WRITE_BOOKS = 250
 # So many books, and half of a library, do not vanish without a disk having gone.
 _WAVE = 20
+_NEVER = -1
 
 
 class ScanFailed(BridgeError):
@@ -121,9 +124,7 @@ class LibraryScan:
         try:
             there = await file_calls.call(_ROOT_S, os.path.isdir, root)
         except (TimeoutError, TooManyStuck) as error:
-            raise ScanFailed(
-                f"The folder {root} does not answer; check the network drive it lies on, then scan again."
-            ) from error
+            raise self._silent() from error
         if not there:
             raise ScanFailed(
                 f"The folder {root} is not there; check that its disk is connected, then scan again."
@@ -131,13 +132,21 @@ class LibraryScan:
         walk = Walk(root, self._stop.is_set)
         work = self._tasks.spawn(in_thread(walk.run), "walk")
         try:
-            ended = _when_done(work)
-            while not await self._clock.wait(ended, _TELL_S):
-                self._progress(0, walk.looked)
+            await self._watch(walk, _when_done(work))
             return await work
         finally:
             # On a dead mount the thread may never come back; nobody waits for it.
             work.cancel()
+
+    async def _watch(self, walk: Walk, ended: asyncio.Event) -> None:
+        """Tell of a walk's progress until it has ended; raises ScanFailed when the disk goes silent."""
+        steps, since = walk.steps, self._clock.monotonic()
+        while not await self._clock.wait(ended, _TELL_S):
+            self._progress(0, walk.looked)
+            if walk.steps != steps:
+                steps, since = walk.steps, self._clock.monotonic()
+            elif self._clock.monotonic() - since > _SILENT_S:
+                raise self._silent()
 
     async def _known(self) -> list[KnownFile]:
         """Read what the index knows in stretches, so that lists and searches come in between."""
@@ -174,7 +183,10 @@ class LibraryScan:
         fresh: list[File] = []
         for start in range(0, len(changed), _READ_FILES):
             paths = changed[start : start + _READ_FILES]
-            read = await in_thread(self._read_some, paths, listing.files)
+            try:
+                read = await file_calls.call(_SILENT_S, self._read_some, paths, listing.files)
+            except (TimeoutError, TooManyStuck) as error:
+                raise self._silent() from error
             await self._database.write(lambda c, r=read: ledger.put_facts(c, self.library_id, r))  # type: ignore[misc]
             fresh += read
             self._progress(self._info.scan.done + len(read), self._info.scan.total)
@@ -267,6 +279,12 @@ class LibraryScan:
                 sure.append(book)
         return sure
 
+    def _silent(self) -> ScanFailed:
+        return ScanFailed(
+            f"The folder {self._info.root} does not answer; check the network drive that it lies on, "
+            "then scan again."
+        )
+
     async def _read(self, unit: Callable[..., T]) -> T:
         if self._stop.is_set():
             raise Stopped
@@ -284,13 +302,11 @@ class LibraryScan:
 def _read_file(root: str, path: str, size: int, mtime_ns: int) -> File:
     place = str(Path(root, path))
     kind = kind_of(path.rpartition("/")[2])
-    return File(
-        path,
-        size,
-        mtime_ns,
-        tags=read_tags(place) if kind == "audio" else None,
-        sidecar=read_sidecar(place) if kind == "sidecar" else None,
-    )
+    if kind == "audio":
+        tags = read_tags(place)
+        # No file has this time, so that one which could not be opened is tried again by the next scan.
+        return File(path, size, _NEVER if tags.broken == UNREADABLE else mtime_ns, tags=tags)
+    return File(path, size, mtime_ns, sidecar=read_sidecar(place) if kind == "sidecar" else None)
 
 
 def _remarks(listing: Listing) -> str | None:

@@ -23,6 +23,7 @@ _DC = "{http://purl.org/dc/elements/1.1/}"
 _OPF = "{http://www.idpf.org/2007/opf}"
 _SERIES = re.compile(r"(?P<name>.+?)\s+#(?P<number>\S+)\s*\Z")
 _YEAR = re.compile(r"\d{4}")
+_ELEMENT = re.compile(r"<[^<>]{1,200}>")
 
 
 def read_sidecar(path: str) -> Sidecar:
@@ -111,7 +112,7 @@ def _opf(raw: bytes) -> Sidecar:
         narrators=_creators(metadata, "nrt", default=False),
         series=((series, number),) if series else (),
         year=found[0] if (found := _YEAR.search(_first(metadata, "date"))) else "",
-        description=_long(re.sub(r"<[^>]+>", " ", _raw(metadata, "description"))),
+        description=_long(_ELEMENT.sub(" ", _raw(metadata, "description"))),
         language=_first(metadata, "language"),
         isbn=_identifier(metadata, "isbn"),
         asin=_identifier(metadata, "asin") or _identifier(metadata, "amazon"),

@@ -18,6 +18,7 @@ BROKEN = "The file's header can't be read; it may be damaged."
 # Formats whose headers nothing here reads: their files count as whole, with no duration.
 _UNTOLD = frozenset({".mka", ".webm", ".webma", ".caf", ".awb", ".mpg", ".mpeg", ".wma"})
 _SAMPLE = 16 << 10
+_LONGEST_S = 1e7
 _TEXT = 1024
 _LONG_TEXT = 8192
 
@@ -54,7 +55,7 @@ def _read(path: str, sound: str) -> Tags:
     disc, _ = _pair(named.get("disc", ""), "")
     texts = {name: _text(named.get(name, ""), _TEXT) for name in _PLAIN}
     return Tags(
-        duration=round(float(length), 3) if length and length > 0 else None,
+        duration=round(float(length), 3) if length and 0 < length < _LONGEST_S else None,
         track=track,
         tracks=tracks,
         disc=disc,

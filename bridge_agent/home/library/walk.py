@@ -49,11 +49,17 @@ class Walk:
         self._links: list[str] = []
         self._folders: set[str] = set()
         self._listing = Listing()
+        self._steps = 0
 
     @property
     def looked(self) -> int:
         """How many files were met so far."""
         return len(self._listing.files)
+
+    @property
+    def steps(self) -> int:
+        """How many folders were entered so far; while it grows, the disk answers."""
+        return self._steps
 
     def run(self) -> Listing:
         """Walk everything; raises RootUnreadable, and Stopped soon after `stop` says so."""
@@ -89,6 +95,7 @@ class Walk:
     def _folder(self, folder: str) -> list[str]:
         """Take in one folder's files; return its subfolders."""
         self._folders.add(folder)
+        self._steps += 1
         try:
             with os.scandir(os.path.join(self._root, folder) if folder else self._root) as found:  # noqa: PTH118
                 entries = sorted(found, key=lambda entry: entry.name)

@@ -426,6 +426,53 @@ async def test_a_folder_that_answers_with_an_error_keeps_its_books(
     assert "“Au” could not be read" in str(scan.error)
 
 
+async def test_a_file_that_could_not_be_opened_is_tried_again(
+    shelves: Shelves, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    book(shelves.root, "Au/T")
+    closed = tags.Tags(broken=tags.UNREADABLE)
+    monkeypatch.setattr(
+        scan_module, "read_tags", lambda path: closed if path.endswith("02.mp3") else tags.read_tags(path)
+    )
+    await shelves.scan()
+    assert await shelves.states() == {"Au/T": "incomplete"}
+    assert await shelves.notes("Au/T") == ["“02.mp3”: The file can't be opened."]
+    assert await shelves.tracks("Au/T") == ["01.mp3", "02.mp3"]
+    monkeypatch.setattr(scan_module, "read_tags", tags.read_tags)
+    await shelves.scan()
+    assert await shelves.states() == {"Au/T": "whole"}
+
+
+async def test_a_disk_that_goes_silent_ends_the_scan_and_not_the_server(
+    shelves: Shelves, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    book(shelves.root, "Au/T")
+    await shelves.scan()
+    back = threading.Event()
+    scandir = os.scandir
+
+    def hanging(path: str) -> object:
+        if str(path).endswith("Au"):
+            back.wait(30)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", hanging)
+    shelves.index.request_scan(shelves.id)
+    info = shelves.index.get(shelves.id)
+    assert info is not None
+    for _ in range(700):
+        if clock.sleepers:
+            await clock.advance(0.5)
+        else:
+            await asyncio.sleep(0.001)
+        if info.scan.state != "running":
+            break
+    back.set()
+    await shelves.index.settled()
+    assert (info.scan.state, await shelves.states()) == ("failed", {"Au/T": "whole"})
+    assert "does not answer" in str(info.scan.error)
+
+
 async def test_broken_and_empty_files_never_fail_a_scan(shelves: Shelves) -> None:
     (shelves.root / "Au/Empty").mkdir(parents=True)
     (shelves.root / "Au/Empty/01.mp3").touch()

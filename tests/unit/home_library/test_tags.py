@@ -205,6 +205,18 @@ def test_a_strange_metadata_json_never_raises(tmp_path: Path, content: str) -> N
     assert read_sidecar(str(tmp_path / "metadata.json")).title == ""
 
 
+def test_texts_made_to_be_slow_are_read_in_no_time(tmp_path: Path) -> None:
+    opf = OPF.replace("&lt;p&gt;", "&lt;" * 200_000)
+    (tmp_path / "x.opf").write_text(opf, encoding="utf-8")
+    assert read_sidecar(str(tmp_path / "x.opf")).title == "Opf Title"
+    assert read_cue('FILE "a"\nTRACK 01\nTITLE "' + " " * 1_000_000) == ()
+    path = mp3(tmp_path / "a.mp3", 100)
+    id3 = ID3()
+    id3.add(TXXX(encoding=3, desc="OverDrive MediaMarkers", text=["<Marker><Name>" * 100_000]))
+    id3.save(path)
+    assert read_tags(str(path)).marks == ()
+
+
 def test_cue_sheets() -> None:
     sheet = """TITLE "The Book"\nFILE "a.mp3" MP3
       TRACK 01 AUDIO\n TITLE "One"\n INDEX 01 00:00:00
