@@ -79,7 +79,7 @@ def _ordered(part: HeardPart, words: Sequence[HeardWord]) -> list[HeardWord]:
     for word in words:
         start = min(max(word.start, part.own_start), part.own_end)
         starts.append(max(start, starts[-1]) if starts else start)
-    limits = [*starts[1:], part.own_end]
+    limits = [*starts[1:], part.own_end] if starts else []
     return [
         word.moved(start, max(start, min(word.end, limit)))
         for word, start, limit in zip(words, starts, limits, strict=True)

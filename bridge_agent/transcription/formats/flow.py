@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from bridge_agent.transcription.assembly.transcript import Gap, Transcript, milliseconds
-from bridge_agent.transcription.formats.breaks import BETWEEN, PHRASE, rank, unspaced_end
+from bridge_agent.transcription.formats.breaks import PHRASE, rank, unspaced_end
 from bridge_agent.transcription.formats.tokens import Token, tokens
 
 _PAUSE = 1_000
@@ -100,4 +100,4 @@ def _ends(last: Token, following: Token, size: int) -> bool:
     weight = size * 2 if unspaced_end(last.text) else size
     if rank(last.text) == PHRASE:
         return weight >= _LONG or (pause >= _PAUSE and weight >= _ENOUGH)
-    return weight >= _LONG and pause >= _PAUSE and rank(last.text) <= BETWEEN
+    return weight >= _LONG and pause >= _PAUSE
