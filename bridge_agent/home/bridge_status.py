@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from bridge_agent.base.clock import Clock
 from bridge_agent.base.tasks import Tasks
-from bridge_agent.home import credentials
+from bridge_agent.home import copies, credentials
 from bridge_agent.home.moment import Moment
 from bridge_agent.protocol.bridge import Heartbeat, encode, family
 from bridge_agent.settings import HomeSettings
@@ -89,14 +89,20 @@ class BridgeStatus:
         self._copied = 0.0
         self._drops = 0
         self._last_beat = 0.0
+        self._runs = copies.Runs()
         self._watch: asyncio.Task[None] | None = None
         self.on_kinds: Callable[[], None] = lambda: None
         """Called when a heartbeat named other kinds than the one before."""
         self.on_change: Callable[[], None] = lambda: None
         """Called after anything that the view shows has changed."""
 
-    async def put(self, token_hash: str, heartbeat: Heartbeat) -> bool:
-        """Keep a heartbeat; False where its token has been revoked meanwhile (R-031)."""
+    async def put(self, token_hash: str, heartbeat: Heartbeat, run: str | None = None) -> bool:
+        """Keep a heartbeat; False where its token has been revoked meanwhile (R-031).
+
+        Raises Copied where `run` is that of a copied data folder's Bridge.
+        """
+        if run is not None:
+            self._runs.heard(token_hash, run)
         moment = Moment.of(self._clock)
         raw = encode(heartbeat).decode()
 

@@ -24,6 +24,7 @@ from bridge_agent.protocol.bridge import (
     CLAIM_ID,
     CONTENT_SHA256,
     JOB_ATTEMPT,
+    RUN_ID,
     ArtifactAnswer,
     Book,
     ClaimAnswer,
@@ -39,7 +40,6 @@ from bridge_agent.protocol.bridge import (
 
 _log = logging.getLogger(__name__)
 
-RUN_ID = "X-Bridge-Run"
 _MOST_BYTES = 16 << 20
 _PIECE = 256 << 10
 _KEEP_ALIVE_S = 4.0

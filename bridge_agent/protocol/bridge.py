@@ -12,6 +12,8 @@ import msgspec
 API = "/api/v1"
 VERIFY = "bridge.verify"
 CLAIM_ID = "X-Claim-Id"
+RUN_ID = "X-Bridge-Run"
+"""Which run of a Bridge's process sends a heartbeat; a server that ignores it is tolerated."""
 JOB_ATTEMPT = "X-Job-Attempt"
 CONTENT_SHA256 = "X-Content-SHA256"
 MAX_WAIT_S = 25.0

@@ -206,3 +206,22 @@ async def test_the_console_hears_when_the_window_of_the_last_heartbeat_ends(hous
     house.home.bridge.on_change = lambda: told.append(1)
     await house.time.advance(121)
     assert told == [1]
+
+
+async def test_two_bridges_with_one_token_are_told_apart_by_their_runs(house: Rig):
+    bridge = await house.pair()
+    beat = {"version": "1.0", "kinds": ["bridge.verify"], "libraries": [], "workers": [], "ui_url": None}
+
+    async def heard(run: str) -> int:
+        return (await bridge.put("/bridge/status", beat, headers={"X-Bridge-Run": run})).status
+
+    assert [await heard(run) for run in ("first", "copy", "first", "copy", "first")] == [
+        200,
+        200,
+        200,
+        409,
+        200,
+    ]
+    told = await bridge.put("/bridge/status", beat, headers={"X-Bridge-Run": "copy"})
+    assert told.code == "copied"
+    assert (await bridge.put("/bridge/status", beat)).status == 200

@@ -15,6 +15,7 @@ from bridge_agent.protocol.bridge import (
     CLAIM_ID,
     MAX_KINDS,
     MAX_WAIT_S,
+    RUN_ID,
     ClaimAnswer,
     HeartbeatAnswer,
     plain,
@@ -24,7 +25,7 @@ from bridge_agent.web.errors import ApiError, json_response, no_content
 from bridge_agent.web.security import HEADERS
 
 _STATUS_BYTES = 1 << 20
-_CLAIM_ID_LENGTH = 100
+_ID_LENGTH = 100
 
 
 @takes("bridge")
@@ -32,7 +33,8 @@ async def put_status(request: web.Request) -> web.Response:
     """PUT /bridge/status: keeps the heartbeat, answers the libraries (R-037…R-040)."""
     home = request.app[HOME]
     heartbeat = heartbeats.parse(await read_limited(request, _STATUS_BYTES))
-    if not await home.bridge.put(credential(request).hash, heartbeat):
+    run = request.headers.get(RUN_ID, "")[:_ID_LENGTH] or None
+    if not await home.bridge.put(credential(request).hash, heartbeat, run):
         raise unauthorized()
     libraries = [library.for_bridge() for library in home.library.libraries()]
     return json_response(plain(HeartbeatAnswer(libraries=libraries)))
@@ -80,7 +82,7 @@ def _ask(request: web.Request) -> Ask:
     if len(kinds) > MAX_KINDS:
         raise ApiError(400, "bad_request", f"“kind” may be given {MAX_KINDS} times at most.")
     claim_id = request.headers.get(CLAIM_ID, "").strip() or None
-    if claim_id is not None and (len(claim_id) > _CLAIM_ID_LENGTH or not claim_id.isascii()):
+    if claim_id is not None and (len(claim_id) > _ID_LENGTH or not claim_id.isascii()):
         raise ApiError(400, "bad_request", f"{CLAIM_ID} takes a UUID.")
     return Ask(credential(request).hash, tuple(kinds) if kinds else None, claim_id)
 
