@@ -34,7 +34,8 @@ them where they hurt. K: kept; B: bettered; –: not ours.
 | A-57 | B labelled numbers of any length |
 | A-59 | B a number alone is a title too |
 | A-60 | B a title tag counts only where it is the book's; albums named by disc name the book |
-| A-62, A-63 | K subtitles stay in the title (splitting is there, unused) |
+| A-62 | K subtitles stay in the title |
+| A-63 | – splitting them off, which is a setting there |
 | A-68, A-70, A-72 | B people are split only where it is sure; the raw text is kept and searched |
 | A-73 | B case, accents and Unicode forms make no second person |
 | A-74 | – lists are by title, in natural order |

@@ -11,6 +11,7 @@ from bridge_agent.home.library.text import fold, nfc, word_set
 # A file this long can be a whole book; one whose name begins with a number is a long chapter up to two hours.
 LONG_S = 30 * 60.0
 _LONG_NUMBERED_S = 120 * 60.0
+_LONG_CHAPTER_S = 60 * 60.0
 _LABELLED = re.compile(r"(?:b|bk|book|buch|band|bd|vol|volume)[\s._#-]*\d+\Z")
 _BRACKETS = re.compile(r"\([^)]*\)|\[[^\]]*\]|\{[^}]*\}")
 _LETTERS = re.compile(r"[^\W\d_]+")
@@ -71,7 +72,7 @@ def _by_album(files: Sequence[File]) -> list[list[File]]:
 
 def _by_name(stems: list[list[File]]) -> list[list[File]]:
     """Part long book containers by what their names say, the rest of the folder among itself."""
-    books = [stem for stem in stems if _container(stem) and _longest(stem) >= LONG_S]
+    books = [stem for stem in stems if _can_be_a_book(stem)]
     if len(books) < 2 or _one_album([file for stem in books for file in stem]):
         return []
     parted = _by_label(books) or _by_residue(books)
@@ -101,6 +102,13 @@ def _by_residue(books: list[list[File]]) -> list[list[File]]:
 def _one_album(files: Sequence[File]) -> bool:
     albums = {fold(file.said.album) for file in files}
     return len(albums) == 1 and "" not in albums
+
+
+def _can_be_a_book(stem: Sequence[File]) -> bool:
+    """Tell whether a file is long enough for a book; a number makes it a chapter outside of containers."""
+    if _container(stem):
+        return _longest(stem) >= LONG_S
+    return _longest(stem) >= _LONG_CHAPTER_S and not any(c.isdigit() for c in stem[0].stem)
 
 
 def _container(stem: Sequence[File]) -> bool:

@@ -54,7 +54,6 @@ def _rank(file: File) -> tuple[int, int, str]:
 def _of_names(names: Names) -> Metadata:
     return Metadata(
         title=names.title,
-        subtitle=names.subtitle,
         authors=names.authors,
         credit=", ".join(names.authors),
         narrators=names.narrators,

@@ -109,9 +109,15 @@ class BookDetails:
     files: list[BookFile]
     chapters: list[Chapter]
     subtitle: str
+    authors: list[str]
+    # The authors as the tags or folders wrote them.
+    credit: str
     narrator: str
     year: str
     description: str
+    language: str
+    asin: str
+    isbn: str
     cover: str | None
     versions: list[str]
     notes: list[str]
@@ -126,9 +132,14 @@ class BookDetails:
             ],
             "chapters": [{"title": c.title, "start": c.start, "end": c.end} for c in self.chapters],
             "subtitle": self.subtitle or None,
+            "authors": self.authors,
+            "credit": self.credit or None,
             "narrator": self.narrator or None,
             "year": self.year or None,
             "description": self.description or None,
+            "language": self.language or None,
+            "asin": self.asin or None,
+            "isbn": self.isbn or None,
             "cover": self.cover,
             "versions": self.versions,
             "notes": self.notes,

@@ -23,7 +23,6 @@ class Names:
     """What the names of a book's folders say; empty where they say nothing."""
 
     title: str
-    subtitle: str = ""
     authors: tuple[str, ...] = ()
     series: str = ""
     sequence: str = ""
@@ -32,10 +31,10 @@ class Names:
     asin: str = ""
 
 
-def read_names(levels: Sequence[str], *, subtitles: bool = False, root_file: bool = False) -> Names:
+def read_names(levels: Sequence[str], *, root_file: bool = False) -> Names:
     """Read the names from the library's root to the book; only the last three count (A-06…A-09).
 
-    A file at the root is never taken apart (A-02). `subtitles` splits the title at " - " (off: A-62).
+    A file at the root is never taken apart (A-02), a subtitle never from the title (A-62).
     """
     if root_file:
         return Names(title=_clean(levels[-1]) or _UNTITLED)
@@ -47,10 +46,8 @@ def read_names(levels: Sequence[str], *, subtitles: bool = False, root_file: boo
     if series:
         text, sequence = _take_sequence(text)
     text, year = _take_year(text)
-    title, subtitle = _split_title(text) if subtitles else (text, "")
     return Names(
-        title=title.strip(" -") or _fallback(levels[-1]),
-        subtitle=subtitle,
+        title=text.strip(" -") or _fallback(levels[-1]),
         authors=tuple(split_people(author)),
         series=series,
         sequence=sequence,
@@ -113,11 +110,6 @@ def _take_sequence(text: str) -> tuple[str, str]:
 def _take_year(text: str) -> tuple[str, str]:
     found = _YEAR.match(text)
     return (found["rest"], found["year"]) if found else (text, "")
-
-
-def _split_title(text: str) -> tuple[str, str]:
-    title, _, subtitle = text.partition(_BETWEEN)
-    return title, subtitle
 
 
 def _fallback(name: str) -> str:

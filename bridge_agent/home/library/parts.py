@@ -16,7 +16,7 @@ _DISC = re.compile(
     r"(?P<rest>[\s_\-:.].*)?\Z"
 )
 _PART = re.compile(
-    rf"[\[(]?(?:part|teil|pt|parte|partie|deel|del|section|abschnitt|seite|side|kassette|cassette|tape|mc|lp)"
+    rf"[\[(]?(?:part|teil|pt|parte|partie|deel|del|section|abschnitt|chapter|kapitel|seite|side|kassette|cassette|tape|mc|lp)"
     rf"(?:{_SEPARATOR}*{_FIGURES}|{_SEPARATOR}+{_SPELT}|{_SEPARATOR}+(?P<side>[a-h])){_OF}[)\]]?\Z"
 )
 _TITLED = re.compile(

@@ -86,11 +86,6 @@ class LibraryScan:
         # Whether the index knows anything of this library yet.
         self._indexed = True
 
-    @property
-    def stopped(self) -> bool:
-        """Whether the scan was told to stop."""
-        return self._stop.is_set()
-
     def stop(self) -> None:
         """Tell the scan to end at the next file; safe from any thread."""
         self._stop.set()

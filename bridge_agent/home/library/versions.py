@@ -1,15 +1,18 @@
 """Versions: several formats, or several copies, of one book beside each other (A-26, A-27, #2315)."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bridge_agent.home.library.facts import File, inside
 from bridge_agent.home.library.kinds import BOOK_CONTAINERS, preference
+from bridge_agent.home.library.loose import residue
 from bridge_agent.home.library.parts import is_format
 from bridge_agent.home.library.text import fold, nfc
 
 _LONG_S = 600.0
 _ALIKE = 0.01
+_BRACKETS = re.compile(r"\([^)]*\)|\[[^\]]*\]|\{[^}]*\}")
 
 
 @dataclass(frozen=True)
@@ -59,29 +62,48 @@ def _place(file: File, folder: str) -> tuple[str, ...]:
 
 
 def _same_length(one: Sequence[File], other: Sequence[File]) -> bool:
-    first, second = _length(one), _length(other)
-    if first is None or second is None or min(first, second) < _LONG_S:
+    """Tell whether two formats play the same: one file against all, or file by file.
+
+    Two discs of a book are often nearly as long as each other, so two single files need the same name too.
+    """
+    first, second = _lengths(one), _lengths(other)
+    if None in first or None in second or min(sum(filter(None, first)), sum(filter(None, second))) < _LONG_S:
         return False
-    return abs(first - second) <= _ALIKE * max(first, second)
+    if len(first) == len(second):
+        named = len(first) > 1 or _bare(one[0]) == _bare(other[0])
+        return named and all(_near(a, b) for a, b in zip(first, second, strict=True))
+    return 1 in (len(first), len(second)) and _near(sum(filter(None, first)), sum(filter(None, second)))
 
 
-def _length(files: Sequence[File]) -> float | None:
-    total = 0.0
-    for file in files:
-        if file.duration is None:
-            return None
-        total += file.duration
-    return total
+def _lengths(files: Sequence[File]) -> list[float | None]:
+    return sorted((file.duration for file in files), key=lambda length: length or 0.0)
+
+
+def _near(one: float | None, other: float | None) -> bool:
+    return abs((one or 0.0) - (other or 0.0)) <= _ALIKE * max(one or 0.0, other or 0.0)
+
+
+def _bare(file: File) -> str:
+    """Return a file's name without what stands in brackets: `Emma (Unabridged)` is `Emma`."""
+    return " ".join(_BRACKETS.sub(" ", fold(file.stem)).split())
 
 
 def _without_copies(files: Sequence[File]) -> list[File]:
     """Drop later containers whose chapters repeat those of an earlier one: copies, or other readings."""
-    seen: set[tuple[str, ...]] = set()
-    kept = []
+    kept: list[File] = []
     for file in files:
-        titles = tuple(fold(mark.title) for mark in file.said.marks)
-        repeated = file.extension in BOOK_CONTAINERS and len(titles) > 1 and titles in seen
-        if not repeated:
+        if not any(_repeats(file, earlier) for earlier in kept):
             kept.append(file)
-            seen.add(titles)
     return kept
+
+
+def _repeats(file: File, earlier: File) -> bool:
+    """Tell whether two files have the same chapters; `Chapter 1` says nothing without its time."""
+    marks, others = file.said.marks, earlier.said.marks
+    if file.extension not in BOOK_CONTAINERS or len(marks) < 2 or len(marks) != len(others):
+        return False
+    titles = [fold(mark.title) for mark in marks]
+    if titles != [fold(mark.title) for mark in others]:
+        return False
+    telling = len({residue(title) for title in titles} - {""}) > len(titles) // 2
+    return telling or all(abs(a.start - b.start) < 1.0 for a, b in zip(marks, others, strict=True))

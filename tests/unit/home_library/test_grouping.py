@@ -116,6 +116,7 @@ def test_a_15_disc_names(name: str) -> None:
     [
         "CD 1 - Extra", "Disc 1 of 2", "CD 01 (of 02)", "Disc-1", "CD_1", "Disc One", "CD1000", "Part 1",
         "Teil 1", "Part One", "Teil II", "Part 1 of 3", "(CD 2)", "Disc 1a", "Kassette 3", "Seite B",
+        "Kapitel 4",
     ],
 )  # fmt: skip
 def test_a_16_wider_names_of_parts_are_parts_of_one_book(name: str) -> None:
@@ -227,6 +228,37 @@ def test_a_27_a_second_file_with_the_same_chapters_is_a_version() -> None:
     book = one(file("T/a.m4b", marks=same), file("T/b.m4b", marks=same))
     assert [track.name for track in book.tracks] == ["a.m4b"]
     assert [title for title, _, _ in book.details.chapters] == ["One", "Two"]
+
+
+@pytest.mark.parametrize(
+    ("files", "tracks"),
+    [
+        pytest.param({"CD1.mp3": 4400, "CD2.flac": 4410}, 2, id="two discs in two formats are two tracks"),
+        pytest.param({"Emma (Unabridged).mp3": 4400, "Emma.m4b": 4410}, 1, id="one book in two formats"),
+        pytest.param({"a1.mp3": 700, "a2.mp3": 900, "b1.ogg": 701, "b2.ogg": 901}, 2, id="file by file"),
+        pytest.param(
+            {"a1.mp3": 700, "a2.mp3": 900, "b1.ogg": 100, "b2.ogg": 1500}, 4, id="only as long in all"
+        ),
+        pytest.param({"a.mp3": 5, "b.ogg": 5}, 2, id="too short to tell"),
+    ],
+)
+def test_a_26_versions_by_length(files: dict[str, float], tracks: int) -> None:
+    book = one(*(file(f"T/{name}", duration=float(length)) for name, length in files.items()))
+    assert len(book.tracks) == tracks
+
+
+def test_a_27_parts_whose_chapters_have_no_names_are_not_copies() -> None:
+    first = marks("Chapter 1", "Chapter 2", each=10.0)
+    second = marks("Chapter 1", "Chapter 2", each=25.0)
+    assert len(one(file("T/Part 1.m4b", marks=first), file("T/Part 2.m4b", marks=second)).tracks) == 2
+    assert len(one(file("T/a.m4b", marks=first), file("T/b.m4b", marks=first)).tracks) == 1
+
+
+def test_a_10_long_files_of_any_format_without_a_number_are_books() -> None:
+    long = {"duration": 5 * HOUR}
+    assert len(books(file("Au/Emma.mp3", **long), file("Au/Persuasion.mp3", **long))) == 2
+    assert len(books(file("Au/Emma 1.mp3", **long), file("Au/Emma 2.mp3", **long))) == 1
+    assert len(books(file("Au/01 Emma.mp3", **long), file("Au/02 Harriet.mp3", **long))) == 1
 
 
 def test_a_29_empty_audio_is_no_book_and_broken_audio_an_incomplete_one() -> None:

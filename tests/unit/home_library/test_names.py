@@ -3,9 +3,9 @@
 Bettered against Audiobookshelf: A-57 (labelled numbers of any length), A-59 (a number-only folder has a
 title), A-60 (a title tag counts only where it is the book's, not a chapter's), A-68, A-70, A-72 (people's
 names are split only where it is sure, and nothing of them is lost), A-73 (accents and Unicode forms do not
-make two people), A-78 (natural order of pictures). A-62, A-63: subtitles stay in the title, as is the
-default there. A-74: lists are by title here; a series number is kept as text. Not ours: what A-77 says of
-writing metadata.json (we only read it).
+make two people), A-78 (natural order of pictures). A-62: subtitles stay in the title, as is the default
+there. A-74: lists are by title here; a series number is kept as text. Not ours: A-63 (a setting there),
+what A-77 says of writing metadata.json (we only read it).
 """
 
 import pytest
@@ -45,7 +45,7 @@ def test_levels_are_metadata(path: str, title: str, author: str, series: str) ->
 
 def test_a_55_order_of_parsing() -> None:
     found = named("1994 - Book 2 - T {A. One; B. Two} [B00ABCDEF1]")
-    assert found == Names("T", "", ("Au",), "S", "2", ("A. One", "B. Two"), "1994", "B00ABCDEF1")
+    assert found == Names("T", ("Au",), "S", "2", ("A. One", "B. Two"), "1994", "B00ABCDEF1")
 
 
 @pytest.mark.parametrize(
@@ -143,12 +143,6 @@ def test_a_61_series_numbers_are_free_text(text: str, tidy: str) -> None:
 
 def test_a_62_a_subtitle_stays_in_the_title() -> None:
     assert read_names(["Au", "Title, The - Sub - More"]).title == "Title, The - Sub - More"
-
-
-def test_a_63_where_subtitles_are_wanted_the_first_dash_parts_them() -> None:
-    found = read_names(["Au", "Title, The - Sub - More"], subtitles=True)
-    assert (found.title, found.subtitle) == ("Title, The", "Sub - More")
-    assert read_names(["Au", "Title – Sub"], subtitles=True).title == "Title – Sub"
 
 
 def test_a_64_without_a_series_level_there_is_no_number() -> None:
