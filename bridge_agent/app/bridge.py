@@ -109,6 +109,7 @@ class Bridge:
         link.heartbeat_parts = lambda: self._heartbeat(jobs, mappings)
         parts = self.parts
         parts.db, parts.vault, parts.link, parts.mappings, parts.jobs = db, vault, link, mappings, jobs
+        parts.examine = self._examine
         await mappings.start()
         await jobs.start()
         self._closing.push_async_callback(jobs.stop)
@@ -120,6 +121,11 @@ class Bridge:
         housekeeping = Housekeeping(self.clock, db, jobs, mappings)
         housekeeping.start()
         self._closing.callback(housekeeping.stop)
+
+    async def _examine(self) -> list[dict[str, str]]:
+        from bridge_agent import doctor
+
+        return [finding.wire() for finding in await doctor.run(self.settings, self.clock)]
 
     def _heartbeat(self, jobs: Jobs, mappings: Mappings) -> Heartbeat:
         return Heartbeat(

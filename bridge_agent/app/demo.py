@@ -17,7 +17,8 @@ from bridge_agent.base.errors import BridgeError
 from bridge_agent.base.files import private_folder, read_secret_file, write_private
 from bridge_agent.base.threads import in_thread
 from bridge_agent.home.app import HomeServer
-from bridge_agent.protocol.bridge import API, VERIFY
+from bridge_agent.protocol.bridge import API, VERIFY, family
+from bridge_agent.protocol.capability import offers
 from bridge_agent.settings import BridgeSettings, HomeSettings, NamedFolder
 from bridge_agent.web.passwords import generate
 
@@ -189,8 +190,8 @@ class _Visitor:
         return await self._until(settled, "the Bridge's link")
 
     async def _is_online(self) -> dict[str, Any] | None:
-        link = await self._link()
-        return link if link["online"] else None
+        server = await self._send("GET", f"{self._home}/server")
+        return server if offers(server, family(VERIFY)) else None
 
     async def _scanned(self) -> dict[str, Any] | None:
         listed = await self._send("GET", f"{self._home}/libraries", None, self._headers)

@@ -52,6 +52,10 @@ class Server(Protocol):
         """The server's UUID; None while unpaired."""
         ...
 
+    async def beaten(self) -> bool:
+        """Send a heartbeat at once; tell whether it went through."""
+        ...
+
     @property
     def libraries(self) -> list[Library]:
         """The libraries that the server listed last."""

@@ -106,14 +106,15 @@ async def test_a_reader_cannot_write(tmp_path):
 
 
 async def test_closing_finishes_what_was_asked_for_and_leaves_no_thread(tmp_path):
-    before = threading.active_count()
+    before = set(threading.enumerate())
     db = (await open_database(tmp_path / "a.sqlite3", SCHEMA)).database
     writing = [asyncio.create_task(db.write(put(str(n), ""))) for n in range(20)]
     await asyncio.sleep(0)
     await db.close()
     await asyncio.gather(*writing)
     await db.close()
-    assert threading.active_count() == before
+    left = [t for t in threading.enumerate() if t not in before and "connection_worker" in t.name]
+    assert left == []
     with pytest.raises(BridgeError):
         await db.write(put("late", ""))
 
