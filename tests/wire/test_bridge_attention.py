@@ -43,7 +43,7 @@ async def test_it_waits_outside_its_lane_keeps_its_lease_and_tries_again_when_to
         job = server.offer()
         row = await rig.comes_to(job.id, "needs_attention")
         assert row["error"] == "Connect the drive and press “Try again”."
-        assert rig.jobs.lanes()[0]["running"] == 0
+        await until(lambda: rig.jobs.lanes()[0]["running"] == 0)
         await until(lambda: states_of(server, job.id).count("needs_attention") >= 3)
         assert job.reports[-1]["error"] == row["error"]
 

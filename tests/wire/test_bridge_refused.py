@@ -34,7 +34,7 @@ async def test_a_refusal_stops_the_job_where_it_is_and_its_end_resumes_it(server
         await rig.comes_to(job_id, "aside")
         assert rig.link.state == "refused"
         assert rig.handler.stopped == [(job_id, 1)]
-        assert rig.jobs.lanes()[0]["running"] == 0
+        await until(lambda: rig.jobs.lanes()[0]["running"] == 0)
         server.calls.clear()
         await server.seen("status")
         assert {call.op for call in server.calls} == {"status"}
@@ -204,7 +204,8 @@ async def test_many_refusals_and_returns_run_each_job_once_at_a_time(server: Fak
         try:
             await asyncio.Event().wait()
         finally:
-            await asyncio.sleep(0.005)
+            # Longer than until the link is back.
+            await asyncio.sleep(0.06)
             inside -= 1
         raise AssertionError
 
@@ -221,3 +222,28 @@ async def test_many_refusals_and_returns_run_each_job_once_at_a_time(server: Fak
         assert set(at_once) == {1}
         server.script("report", answer_error(409, "not_held"))
         await rig.comes_to(job.id, "lost")
+
+
+async def test_news_that_was_overtaken_starts_nothing(server: FakeServer, tmp_path: Path):
+    async with Rig(tmp_path) as rig:
+        job_id = await running_job(rig, server)
+        rig.jobs.link_down("refused")
+        rig.jobs.link_ready(server.server_id)
+        rig.jobs.link_down("refused")
+        await rig.comes_to(job_id, "aside")
+        server.calls.clear()
+        await asyncio.sleep(0.3)
+        assert server.calls == []
+        assert rig.handler.began == [(job_id, 1)]
+        rig.jobs.link_ready(server.server_id)
+        await until(lambda: len(rig.handler.began) == 2)
+
+
+async def test_hearing_twice_that_the_link_is_ready_runs_nothing_twice(server: FakeServer, tmp_path: Path):
+    async with Rig(tmp_path) as rig:
+        job_id = await running_job(rig, server)
+        rig.jobs.link_ready(server.server_id)
+        await asyncio.sleep(0.2)
+        assert rig.handler.began == [(job_id, 1)]
+        second = server.offer()
+        await until(lambda: second.state == "running")

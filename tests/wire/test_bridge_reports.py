@@ -105,7 +105,7 @@ async def test_a_409_stops_the_job_and_nothing_more_is_reported(
         assert len(server.of("report")) == reports
         assert row["note"] == note
         assert finals_of(server, job.id) == []
-        assert rig.jobs.lanes()[0]["running"] == 0
+        await until(lambda: rig.jobs.lanes()[0]["running"] == 0)
 
 
 @pytest.mark.requirement("R-066")

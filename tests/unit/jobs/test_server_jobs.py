@@ -83,6 +83,16 @@ def test_a_claim_that_is_written_down_already_is_not_begun_twice(c: sqlite3.Conn
     assert (again.state, again.result, again.reported, again.finished_at) == ("running", None, False, None)
 
 
+def test_a_claim_that_was_given_up_as_lost_is_begun_anew_when_the_server_gives_it_again(
+    c: sqlite3.Connection,
+):
+    server_jobs.begin(c, "s", claimed(), NOW)
+    server_jobs.finish(c, Key("s", 1, 1), End(state=RunState.LOST, note="gone"), None, NOW)
+    again = server_jobs.begin(c, "s", claimed(), NOW).row
+    assert again is not None
+    assert (again.state, again.note) == ("running", None)
+
+
 def test_a_later_attempt_makes_the_earlier_ones_lost(c: sqlite3.Connection):
     server_jobs.begin(c, "s", claimed(attempt=1), NOW)
     server_jobs.begin(c, "s", claimed(id=2, attempt=1), NOW)
