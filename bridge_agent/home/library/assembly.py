@@ -7,7 +7,7 @@ import msgspec
 
 from bridge_agent.home.library.catalog import StoredDetails
 from bridge_agent.home.library.chapters import chapters_of
-from bridge_agent.home.library.covers import EMBEDDED, cover_of
+from bridge_agent.home.library.covers import cover_of
 from bridge_agent.home.library.facts import File
 from bridge_agent.home.library.grouping import Group
 from bridge_agent.home.library.metadata import Metadata, metadata_of
@@ -152,8 +152,3 @@ def _details(
         versions=[file.path for file in versions],
         notes=notes,
     )
-
-
-def embedded_in(cover: str) -> str | None:
-    """Return the audio file that a cover's path says it is embedded in, or None for a picture's own path."""
-    return cover.removesuffix(EMBEDDED) if cover.endswith(EMBEDDED) else None
