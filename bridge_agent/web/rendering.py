@@ -74,8 +74,10 @@ def filesize(size: float) -> str:
 
 
 def span(seconds: float) -> str:
-    """Write a length of time as a person says it: `9 s`, `4 min 10`, `2 h 05`."""
+    """Write a length of time as a person says it: `12 ms`, `9 s`, `4 min 10`, `2 h 05`."""
     whole = int(seconds)
+    if 0 < seconds < 0.1:
+        return f"{max(1, round(seconds * 1000))} ms"
     if whole < 60:
         return f"{seconds:.1f} s" if seconds < 10 and seconds != whole else f"{whole} s"
     if whole < 3600:

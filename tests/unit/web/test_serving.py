@@ -202,7 +202,9 @@ def test_sizes_and_spans_as_a_person_says_them():
         "1.5 KB",
         "912.3 MB",
     ]
-    assert [rendering.span(n) for n in (0.41, 9, 59, 250, 7500)] == [
+    assert [rendering.span(n) for n in (0.0004, 0.006, 0.41, 9, 59, 250, 7500)] == [
+        "1 ms",
+        "6 ms",
         "0.4 s",
         "9 s",
         "59 s",
