@@ -71,7 +71,7 @@ async def test_a_short_lease_never_lapses_though_connections_drop_and_hang(
     async with Rig(tmp_path, keepalive_seconds=10.0) as rig:
         await rig.pair(server)
         server.offer(lease_seconds=lease)
-        for trouble in (drop(), hang(), answer_error(503, "unavailable"), drop()):
+        for trouble in (drop(), hang(), answer_error(503, "unavailable")):
             server.script("report", trouble)
             so_far = len(taken)
             await until(lambda n=so_far: len(taken) >= n + 2)
