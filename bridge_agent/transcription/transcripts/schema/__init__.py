@@ -1,0 +1,1 @@
+"""The schema of transcripts.sqlite3."""
