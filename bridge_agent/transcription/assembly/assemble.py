@@ -159,8 +159,8 @@ def _language(plan: Plan, parts: Sequence[HeardPart]) -> str | None:
 
 
 def _rounded(value: float) -> float:
-    # Adding zero turns -0.0 into 0.0.
-    return round(value, 3) + 0.0 if value == value else 0.0
+    # Engines give numbers of their own kinds, NaN among them; adding zero turns -0.0 into 0.0.
+    return round(float(value), 3) + 0.0 if value == value else 0.0
 
 
 def _clean(text: str) -> str:

@@ -63,7 +63,12 @@ class Transcripts:
         )
         async with self._changing:
             name = await in_thread(self._folders.write, made, record)
-            return await self._put(name, transcript, record)
+            try:
+                return await self._put(name, transcript, record)
+            except BridgeError:
+                # Nobody was told of it, so nobody misses it; a full disk is none the fuller for it.
+                await in_thread(self._folders.delete, name)
+                raise
 
     async def find(self, reuse_key: str) -> Kept | None:
         """Return the transcript of these files and settings, if its files are all there unharmed."""

@@ -3,10 +3,12 @@
 import hashlib
 import json
 import shutil
+import sys
 
 import msgspec
 import pytest
 
+from bridge_agent.store.database import StoreFull
 from bridge_agent.transcription.formats import CONTENT_TYPES, json_bytes
 from bridge_agent.transcription.transcripts import TranscriptDamaged, open_transcripts, reuse_key
 from tests.fakes.clock import FakeClock
@@ -130,6 +132,16 @@ async def test_nothing_is_left_when_the_files_cannot_be_written(transcripts, tmp
     assert (await transcripts.list()).transcripts == ()
 
 
+async def test_nothing_is_left_when_the_store_is_full(transcripts, tmp_path, monkeypatch):
+    async def full(unit):
+        raise StoreFull
+
+    monkeypatch.setattr(transcripts._db, "write", full)
+    with pytest.raises(StoreFull):
+        await transcripts.keep(made("One."), facts(), "k1")
+    assert folders(tmp_path) == []
+
+
 async def test_a_lost_store_is_made_again_from_the_folders(tmp_path):
     clock = FakeClock()
     opened = await open_transcripts(tmp_path, clock)
@@ -162,6 +174,7 @@ async def test_mending_ends_what_a_crash_left_half_done(transcripts, tmp_path):
     assert "t-strange" in transcripts.notes[0]
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows keeps files private by their folder")
 async def test_a_transcript_is_private(transcripts, tmp_path):
     kept = await transcripts.keep(made("One."), facts(), "k1")
     file = await transcripts.artifact(kept.id, "transcript.txt")
