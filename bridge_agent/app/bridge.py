@@ -110,11 +110,12 @@ class Bridge:
         parts = self.parts
         parts.db, parts.vault, parts.link, parts.mappings, parts.jobs = db, vault, link, mappings, jobs
         parts.examine = self._examine
+        # Stopped in reverse: final reports under way still have the link.
+        self._closing.push_async_callback(link.stop)
+        self._closing.push_async_callback(jobs.stop)
         await mappings.start()
         await jobs.start()
-        self._closing.push_async_callback(jobs.stop)
         await link.start()
-        self._closing.push_async_callback(link.stop)
         if link.state == "unpaired":
             # What an unpaired or copied folder calls running is nobody's here.
             jobs.link_down("unpaired")

@@ -36,6 +36,7 @@ NOT_CHECKED = "not checked"
 
 _PAUSES_S = (1.0, 2.0, 4.0, 8.0, 15.0)
 _PASSING = frozenset({"unreachable", "busy", "not_ready"})
+_LOOK_AGAIN_S = 1.0
 _TIDY_S = 3.0
 
 
@@ -92,6 +93,7 @@ class VerifyHandler:
         writable_error: str | None = NOT_CHECKED
         if error is None:
             job.progress("writable", PROBING)
+            await self._trusted(job)
             writable_error = await self._probe(root, book)
         await self._hold(job, hold)
         elapsed_ms = round((self._clock.monotonic() - began) * 1000)
@@ -145,6 +147,11 @@ class VerifyHandler:
         if remarks := _remarks(findings):
             job.progress("stat", COMPARING + remarks, total, total)
         return _mismatch(findings), findings
+
+    async def _trusted(self, job: JobContext) -> None:
+        """Withhold the one write while the lease can't be believed in (law 5); a report that is taken ends it."""
+        while not job.trusted():
+            await self._clock.sleep(_LOOK_AGAIN_S)
 
     async def _probe(self, root: Path, book: Book) -> str | None:
         """Try to write in the book's own folder; return why that can't be, or None.

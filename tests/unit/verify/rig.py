@@ -72,6 +72,7 @@ class Rig:
         self.books = Books(self.book)
         self.said: list[Progress] = []
         self.at: Callable[[Progress], None] = lambda progress: None
+        self.trusted: Callable[[], bool] = lambda: True
 
     def handler(self) -> VerifyHandler:
         return VerifyHandler(self.places, self.books, self.clock, self.limit_s)
@@ -90,6 +91,7 @@ class Rig:
             path=self.path,
             params=params,
             record=record,
+            trusted=lambda: self.trusted(),
         )
         return await self.handler().run(job)
 

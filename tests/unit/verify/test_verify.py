@@ -566,3 +566,19 @@ async def test_a_cancel_while_the_probe_file_exists_waits_until_it_is_gone(
     with pytest.raises(asyncio.CancelledError):
         await job
     assert tree_hash(tmp_path) == before
+
+
+async def test_nothing_is_probed_while_the_lease_can_t_be_believed_in(tmp_path: Path) -> None:
+    rig = good(tmp_path)
+    asked = 0
+    modified = (tmp_path / "A" / "B").stat().st_mtime_ns
+
+    def trusted() -> bool:
+        nonlocal asked
+        asked += 1
+        assert (tmp_path / "A" / "B").stat().st_mtime_ns == modified
+        return asked > 5
+
+    rig.trusted = trusted
+    assert (await rig.done())["writable"] is True
+    assert asked == 6
