@@ -149,7 +149,7 @@ class VerifyHandler:
         return _mismatch(findings), findings
 
     async def _trusted(self, job: JobContext) -> None:
-        """Withhold the one write while the lease can't be believed in (law 5); a report that is taken ends it."""
+        """Withhold the one write while the lease can't be believed in, until a report is taken (law 5)."""
         while not job.trusted():
             await self._clock.sleep(_LOOK_AGAIN_S)
 
