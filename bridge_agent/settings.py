@@ -84,6 +84,12 @@ def _count(text: str) -> int:
     return value
 
 
+def _switch(text: str) -> bool:
+    if text.lower() not in ("on", "off", "true", "false"):
+        raise ValueError("needs on or off")
+    return text.lower() in ("on", "true")
+
+
 def _processes(text: str) -> int | None:
     if text.lower() == "auto":
         return None
@@ -263,6 +269,11 @@ class BridgeSettings(Settings):
     speech_server: str = option(
         "", _url, "a speech server of the OpenAI shape to use instead of the own engine", section="speech"
     )
+    transcripts_beside_books: bool = option(
+        False, _switch, "on: a finished transcript is also written into its book's folder"
+    )
+    worker_max_tries: int = option(3, _count, "tries before a part of a book is given up")
+    worker_max_pause_seconds: float = option(300.0, _seconds, "at most between two tries of a part")
 
     @classmethod
     def prefix(cls) -> str:
