@@ -42,5 +42,5 @@ $(STAMP): $(BIN)/python pyproject.toml
 	@touch $@
 
 $(VENV)/.tested: $(STAMP) pyproject.toml
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,speech]'
 	@touch $@
