@@ -45,6 +45,7 @@ _SILENCE = RATE * 10
 
 # Their time line begins at zero, whatever the first timestamp is: a late start is heard late.
 _ABSOLUTE = frozenset({"mov", "matroska", "webm"})
+_STAMPED = _ABSOLUTE | {"ogg", "flac"}
 _EXACT = frozenset({"mov"})
 
 
@@ -70,7 +71,9 @@ class Decoding:
         self._stream = _audio(self.container)
         names = set(self.container.format.name.split(","))
         self._origin = 0.0 if names & _ABSOLUTE else _seconds(self._stream.start_time, self._stream)
-        self.line = TimeLine(absolute=bool(names & _ABSOLUTE), exact=bool(names & _EXACT))
+        self.line = TimeLine(
+            absolute=bool(names & _ABSOLUTE), stamped=bool(names & _STAMPED), exact=bool(names & _EXACT)
+        )
         self._resampler = Resampler()
         self.decoded = 0
         """Samples that came out of the decoder, filled holes not among them."""

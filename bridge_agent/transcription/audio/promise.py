@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from bridge_agent.transcription.audio import boxes, mp3
+from bridge_agent.transcription.audio import boxes, mp3, riff
 
-_COUNTED = frozenset({"flac", "wav", "w64", "aiff", "caf"})
+_COUNTED = frozenset({"flac", "w64", "aiff", "caf"})
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,9 @@ def promised(path: Path, container: str, declared: float | None) -> Promise:
         with path.open("rb") as file:
             found = mp3.promise(file)
         return Promise() if found is None else Promise(found.seconds, cut=found.cut)
+    if "wav" in names:
+        with path.open("rb") as file:
+            return Promise(riff.seconds(file), counted=True)
     if names & _COUNTED:
         return Promise(declared, counted=declared is not None)
     return Promise()

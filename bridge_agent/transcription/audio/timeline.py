@@ -15,11 +15,13 @@ class TimeLine:
     """Counts the samples put out, and says how much silence belongs before the next frame.
 
     `absolute` says that the container's time line begins at zero, so that a late first frame is heard late;
-    `exact`, that its timestamps come from a table and can be believed over any distance.
+    `stamped`, that its frames carry timestamps of their own, so that a jump is a hole; `exact`, that these
+    come from a table and can be believed over any distance.
     """
 
-    def __init__(self, *, absolute: bool, exact: bool) -> None:
+    def __init__(self, *, absolute: bool, stamped: bool, exact: bool) -> None:
         self._absolute = absolute
+        self._stamped = stamped
         self._exact = exact
         self._expected: float | None = None
         self._bad = 0
@@ -70,8 +72,11 @@ class TimeLine:
         return max(0, round((self._bad_end - (self._expected or 0.0)) * RATE))
 
     def ends_early(self) -> None:
-        """Take note that the file breaks off here."""
-        self.damage.append(Damage(start=self.samples, end=self.samples, reason="truncated"))
+        """Take note that the file breaks off here, of which the last damage may be a part."""
+        start = self.samples
+        if self.damage and start - self.damage[-1].end < _JOIN:
+            start = self.damage.pop().start
+        self.damage.append(Damage(start=start, end=self.samples, reason="truncated"))
 
     def _gap(self, start: float) -> int:
         before = self._expected
@@ -83,7 +88,7 @@ class TimeLine:
         least = _LEAST_DAMAGE if self._bad else _LEAST_HOLE
         if gap < least or (gap > _MOST_HOLE and not self._exact):
             return 0
-        if not self._bad and not self._absolute:
+        if not self._bad and not self._stamped:
             return 0
         return round(gap * RATE)
 
