@@ -90,6 +90,9 @@ def queries(words: Sequence[str]) -> dict[str, list[str]]:
         "three common words": [" ".join(spread.sample(list(words[8:60]), 3)) for _ in range(8)],
         "a phrase of common words": [f'"{a} {b}"' for a, b in itertools.permutations(common[:4], 2)],
         "a phrase of fairly common words": [f'"{a} {b}"' for a, b in itertools.pairwise(middle)],
+        "the commonest words, never said so": [
+            f'"{" ".join(common[n] for n in order)}"' for order in ([3, 4, 5, 6, 7, 2], [0, 7, 1, 6, 2, 5])
+        ],
         "a beginning": [f"{word[:4]}*" for word in middle],
         "a beginning of one letter": ["b*", "c*", "s*", "t*"],
         "a phrase that nobody says": [f'"{r} {common[0]} {m}"' for m, r in zip(middle, rare, strict=True)],

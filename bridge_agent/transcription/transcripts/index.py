@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from bridge_agent.store import Queries
+from bridge_agent.transcription.transcripts.pairs import JOIN
 from bridge_agent.transcription.transcripts.stretches import TAIL, Stretch, indexed
 
 SQL = Queries("bridge_agent.transcription.transcripts", "search.sql")
@@ -59,7 +60,7 @@ def remove(connection: sqlite3.Connection, transcript_id: int) -> None:
 
 
 def _counted(said: Sequence[str]) -> list[dict[str, object]]:
-    uses = Counter(word for words in said for word in words.split(" ") if word)
+    uses = Counter(word for words in said for word in words.split(" ") if word and JOIN not in word)
     # In the order of the words, so that the pages of the vocabulary are walked once.
     return [{"word": word, "uses": uses[word]} for word in sorted(uses)]
 

@@ -11,6 +11,7 @@ from bridge_agent.base.errors import BridgeError
 from bridge_agent.transcription.formats.breaks import unspaced_end
 from bridge_agent.transcription.transcripts.fold import found, words
 from bridge_agent.transcription.transcripts.index import SQL, TAIL, transcript_of
+from bridge_agent.transcription.transcripts.pairs import cover, pairs
 from bridge_agent.transcription.transcripts.query import Query, Term
 from bridge_agent.transcription.transcripts.snippets import Piece, look, marked_up, pieces
 
@@ -98,8 +99,15 @@ def _match(connection: sqlite3.Connection, query: Query) -> str | None:
         meanings = _meanings(connection, term)
         if not meanings:
             return None
-        parts.append(" OR ".join(f'"{" ".join(each[:_INDEXED_PHRASE])}"' for each in meanings))
+        parts.append(" OR ".join(_phrase(each[:_INDEXED_PHRASE]) for each in meanings))
     return " AND ".join(f"({part})" for part in parts) or None
+
+
+def _phrase(said: Sequence[str]) -> str:
+    """Write a phrase, by pairs where it has any: what they let through too much, `look` drops."""
+    if pairs(said):
+        return "(" + " AND ".join(f'"{word}"' for word in cover(said)) + ")"
+    return f'"{" ".join(said)}"'
 
 
 def _meanings(connection: sqlite3.Connection, term: Term) -> list[tuple[str, ...]]:

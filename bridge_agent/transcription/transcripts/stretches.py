@@ -7,6 +7,7 @@ from bridge_agent.transcription.assembly.transcript import Transcript
 from bridge_agent.transcription.formats.breaks import CLAUSE, PHRASE, rank, unspaced_end
 from bridge_agent.transcription.formats.tokens import Token, tokens
 from bridge_agent.transcription.transcripts.fold import words
+from bridge_agent.transcription.transcripts.pairs import pairs
 
 TAIL = 7
 """So many words that follow a stretch are found with it, for phrases that do not end in it."""
@@ -41,7 +42,7 @@ def stretches(transcript: Transcript) -> Iterator[Stretch]:
 
 
 def indexed(found: Sequence[Stretch]) -> list[str]:
-    """Return for each stretch the words that it is found by: its own, and the first that follow."""
+    """Return for each stretch what finds it: its own words, the first that follow, all their pairs."""
     tail: list[str] = []
     chapter = -1
     backwards: list[str] = []
@@ -49,7 +50,8 @@ def indexed(found: Sequence[Stretch]) -> list[str]:
         if stretch.chapter != chapter:
             tail, chapter = [], stretch.chapter
         own = words(stretch.text)
-        backwards.append(" ".join([*own, *tail]))
+        said = [*own, *tail]
+        backwards.append(" ".join([*said, *pairs(said)]))
         tail = [*own[:TAIL], *tail][:TAIL]
     return backwards[::-1]
 

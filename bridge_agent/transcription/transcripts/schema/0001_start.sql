@@ -25,7 +25,7 @@ CREATE TABLE stretches (
   text TEXT NOT NULL
 ) STRICT;
 
--- The index knows words alone, folded by us and parted by spaces; the text stands once, in `stretches`.
+-- The index knows folded words and pairs of them, parted by spaces; the text stands once, in `stretches`.
 CREATE VIRTUAL TABLE spoken USING fts5(words, content='', columnsize=0, tokenize='ascii');
 
 -- Every word of the index and how often it was said: what a beginning of a word can mean.
