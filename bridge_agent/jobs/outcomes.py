@@ -32,7 +32,7 @@ async def outcome_of(handler: Handler, job: JobContext) -> Outcome | Broken:
     except (NotHeld, NotPaired, TokenRefused) as error:
         return error
     except AttentionNeeded as error:
-        return NeedsAttention(error.message)
+        return NeedsAttention(error.message, error.mended)
     except BridgeError as error:
         return Failed(error.message)
     except Exception as error:

@@ -213,7 +213,10 @@ class Runner:
             self._tools.board.progress(self.row.key, progress)
 
     async def _wait_for_person(self, asked: NeedsAttention) -> None:
-        """Leave the lane and keep the lease until somebody says “try again” (settled point 5)."""
+        """Leave the lane and keep the lease until somebody says “try again” (settled point 5).
+
+        Where the handler can see for itself that it is mended, that is as good as being told.
+        """
         key, error = self.row.key, fitting_error(asked.error)
         latest = self._reporter.latest
         await self._write(
@@ -222,12 +225,21 @@ class Runner:
         self._again, self._attention = False, True
         self._reporter.say(RunState.NEEDS_ATTENTION, error)
         self._tools.lanes.leave(key)
-        await self._until(lambda: self._again)
+        looking = self._tools.tasks.spawn(self._look_for_oneself(asked), f"looking after job {key.job_id}")
+        try:
+            await self._until(lambda: self._again)
+        finally:
+            await cancel_and_wait(looking)
         self._attention = False
         if self._why is None:
             self._tools.lanes.enter(key, self.row.kind)
             await self._write(lambda c: server_jobs.move(c, key, RunState.RUNNING))
             self._reporter.say(RunState.RUNNING)
+
+    async def _look_for_oneself(self, asked: NeedsAttention) -> None:
+        if asked.mended is not None:
+            await asked.mended()
+            self.try_again()
 
     def _end_for(self, outcome: Outcome | None) -> End | None:
         """Decide how the claim ends; None: it does not, its row stays open.

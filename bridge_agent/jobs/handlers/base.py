@@ -1,6 +1,6 @@
 """What a handler is given, and what it may answer."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -23,11 +23,19 @@ class Failed:
     result: dict[str, Any] | None = None
 
 
+Mended = Callable[[], Awaitable[None]]
+"""Returns once what a job waits on is mended; it is cancelled when nobody waits for that any more."""
+
+
 @dataclass(frozen=True)
 class NeedsAttention:
-    """Only a person can mend what the job waits on; the sentence asks for it (settled point 5)."""
+    """Only a person can mend what the job waits on; the sentence asks for it (settled point 5).
+
+    With `mended` the job goes on by itself as soon as that returns, without being told to try again.
+    """
 
     error: str
+    mended: Mended | None = None
 
 
 Outcome = Done | Failed | NeedsAttention
@@ -40,6 +48,11 @@ class AttentionNeeded(BridgeError):
     """
 
     code = "needs_attention"
+
+    def __init__(self, message: str | None = None, mended: Mended | None = None) -> None:
+        """Hold the sentence, and what returns once it is mended, where that can be seen."""
+        super().__init__(message)
+        self.mended = mended
 
 
 def _unheard(progress: Progress) -> None:

@@ -34,7 +34,9 @@ from bridge_agent.transcription.pipeline.running import Run, nobody
 from bridge_agent.transcription.pipeline.senders import Replies
 from bridge_agent.transcription.pipeline.tasks import NewTask
 from bridge_agent.transcription.pipeline.tools import Tools
+from bridge_agent.transcription.pipeline.troubles import Trouble
 from bridge_agent.transcription.planning import plan as planning
+from bridge_agent.transcription.transcripts.reuse import reuse_key
 
 KEEP_DAYS = 30
 """How long finished parts of a book that is not done are kept (settled point 6)."""
@@ -114,6 +116,20 @@ class Pipeline:
         known = await self._db.read(recordings.all_ids)
         await in_thread(_keep_folders, self._tools.folder, known)
 
+    async def reuse_key(self, order: Order, progress: Progress = unwatched) -> str:
+        """Return what a book's transcript is found again by: equal files and settings give equal keys.
+
+        Raises Trouble where the files are not seen or no engine is there, UnknownModel.
+        """
+        info = await self._info(order.settings.model, progress)
+        marks = await self._reader.marks(order.files)
+        settings = msgspec.structs.replace(order.settings, model=info.model)
+        return reuse_key(marks, settings, info.name, info.model)
+
+    def no_room(self) -> Trouble:
+        """Return the trouble that the data folder's disk is full."""
+        return troubles.disk_full(self._tools.folder, troubles.FULL)
+
     async def begin(self, order: Order) -> int:
         """Return the id of an order's recording: the one that its asker has asked for already, or a new."""
         now = self._now()
@@ -190,10 +206,14 @@ class Pipeline:
         await self._db.write(lambda c: recordings.cancel(c, recording_id, now))
 
     async def forget_old(self) -> None:
-        """Drop what nobody came back for in 30 days."""
+        """Drop what nobody came back for in 30 days, and books that have been done for a day."""
         before = to_text(self._clock.now() - timedelta(days=KEEP_DAYS))
+        done_before = to_text(self._clock.now() - timedelta(days=1))
 
         def unit(c: sqlite3.Connection) -> set[int]:
+            for recording_id in recordings.done_before(c, done_before, self._running):
+                finished.let_go(c, recording_id)
+                recordings.forget(c, recording_id)
             recordings.forget_old(c, before, self._running)
             finished.forget_old(c, before, self._running)
             learnt.forget_old(c, before)

@@ -2,6 +2,7 @@
 
 import contextlib
 import hashlib
+import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -12,7 +13,7 @@ from bridge_agent.base.clock import Clock, to_text
 from bridge_agent.base.threads import in_thread
 from bridge_agent.store import Database
 from bridge_agent.transcription.audio.cut_file import CutFile
-from bridge_agent.transcription.audio.errors import AudioAway, NoRoom
+from bridge_agent.transcription.audio.errors import AudioAway, DecoderDied, NoRoom
 from bridge_agent.transcription.guards import language as guard
 from bridge_agent.transcription.model import RATE, FileSurvey, Part, Span, Survey
 from bridge_agent.transcription.pipeline import learnt, troubles
@@ -20,6 +21,11 @@ from bridge_agent.transcription.pipeline.executor import Executor
 from bridge_agent.transcription.pipeline.learnt import Spoken
 from bridge_agent.transcription.pipeline.order import SourceFile
 from bridge_agent.transcription.planning import plan as planning
+
+_DEATHS = 2
+"""How often a decoder may be ended from outside on one file before that fails the book."""
+
+_log = logging.getLogger(__name__)
 
 
 class Decoder(Protocol):
@@ -80,13 +86,15 @@ class Reader:
             progress(done)
         return Survey(files=tuple(found), decoder=name)
 
-    async def unchanged(self, survey: Survey, files: Sequence[SourceFile]) -> bool:
-        """Tell whether the files are still those that were surveyed; raises Trouble where one is not seen."""
+    async def marks(self, files: Sequence[SourceFile]) -> list[tuple[str, int, str]]:
+        """Return each file's path in the book, its size, and a stamp of its content, without decoding it.
+
+        Raises Trouble where one is not seen.
+        """
         try:
-            stamps = [await self._decoder.stamp(file.path) for file in files]
+            return [(each.relative, 0, await self._decoder.stamp(each.path)) for each in files]
         except AudioAway as away:
             raise troubles.source_away([each.path for each in files], away.message) from away
-        return stamps == [each.stamp for each in survey.files]
 
     async def language(
         self, survey: Survey, files: Sequence[SourceFile], listener: Executor, model: str, folder: Path
@@ -118,10 +126,18 @@ class Reader:
         known = await self._db.write(lambda c: learnt.survey(c, key, now))
         if known is not None:
             return known
-        found = await self._decoder.survey(file.path, file.relative, progress)
+        found = await self._surveyed(file, progress)
         key = _digest([name, file.relative, found.stamp])
         await self._db.write(lambda c: learnt.keep_survey(c, key, found, now))
         return found
+
+    async def _surveyed(self, file: SourceFile, progress: Callable[[int], None]) -> FileSurvey:
+        for _ in range(_DEATHS):
+            try:
+                return await self._decoder.survey(file.path, file.relative, progress)
+            except DecoderDied as died:
+                _log.warning("%s was not read to its end: %s", file.relative, died.message)
+        return await self._decoder.survey(file.path, file.relative, progress)
 
     async def _listen(
         self,

@@ -132,6 +132,12 @@ def forget_old(c: sqlite3.Connection, before: str, running: Collection[int]) -> 
     return [row["id"] for row in c.execute(SQL["forget_old"], values).fetchall()]
 
 
+def done_before(c: sqlite3.Connection, before: str, running: Collection[int]) -> list[int]:
+    """Return the recordings that have been done since a time, and that nobody works on."""
+    values = {"before": before, "running": json.dumps(sorted(running))}
+    return [row["id"] for row in c.execute(SQL["done_before"], values).fetchall()]
+
+
 def all_ids(c: sqlite3.Connection) -> set[int]:
     """Return the ids of all recordings there are."""
     return {row["id"] for row in c.execute(SQL["all_ids"]).fetchall()}

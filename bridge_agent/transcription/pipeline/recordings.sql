@@ -53,5 +53,9 @@ DELETE FROM recordings WHERE id = :id;
 DELETE FROM recordings WHERE updated_at < :before AND id NOT IN (SELECT value FROM json_each(:running))
 RETURNING id;
 
+-- done_before: what has been done for long enough
+SELECT id FROM recordings
+WHERE state = 'done' AND updated_at < :before AND id NOT IN (SELECT value FROM json_each(:running));
+
 -- all_ids: which recordings there are
 SELECT id FROM recordings;

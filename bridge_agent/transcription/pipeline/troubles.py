@@ -13,6 +13,7 @@ from bridge_agent.base.threads import files as disk
 
 LOOK_S = 5.0
 """Between two looks at whether a trouble is mended."""
+FULL = "The disk that holds the Bridge’s data folder is full; free some space, and it goes on by itself."
 _ROOM = 8 << 20
 _FILES_S = 20.0
 

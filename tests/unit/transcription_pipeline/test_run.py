@@ -98,6 +98,7 @@ async def test_finished_parts_go_when_the_book_is_done_unless_another_uses_them(
 
 async def test_what_nobody_came_back_for_goes_after_30_days(rig: Rig):
     files = rig.book("ab")
+    rig.executor.always_fail[1] = EngineDied()
     first = await rig.do(rig.order(files, "s/1"))
     await rig.clock.advance(29 * 86_400)
     await rig.pipeline.forget_old()
@@ -105,9 +106,21 @@ async def test_what_nobody_came_back_for_goes_after_30_days(rig: Rig):
     await rig.clock.advance(2 * 86_400)
     await rig.pipeline.forget_old()
     assert await rig.pipeline.get(first) is None
+    rig.executor.always_fail.clear()
     await rig.do(rig.order(files, "s/2"))
-    assert dict(rig.executor.heard) == {0: 2, 1: 2}
+    assert dict(rig.executor.heard) == {0: 2, 1: 1}
     assert len(rig.decoder.surveyed) == 2
+
+
+async def test_a_book_that_has_been_done_for_a_day_lets_its_parts_go(rig: Rig):
+    first = await rig.do(rig.order(rig.book("ab"), "s/1"))
+    await rig.pipeline.forget_old()
+    assert await rig.pipeline.get(first) is not None
+    await rig.clock.advance(90_000)
+    await rig.pipeline.forget_old()
+    assert await rig.pipeline.get(first) is None
+    await rig.do(rig.order(rig.book("ab"), "s/2"))
+    assert dict(rig.executor.heard) == {0: 2, 1: 2}
 
 
 async def test_a_changed_file_is_planned_anew_and_parts_of_the_others_are_kept(rig: Rig):
