@@ -11,7 +11,7 @@ import psutil
 from bridge_agent.transcription.engines import protocol, quiet
 from bridge_agent.transcription.engines.base import ENGINES, Away, Engine, Machine, Refused, Setup, Stopped
 
-PULSE_SECONDS = 1.0
+PULSE_SECONDS = 0.5
 
 
 class Outlet:

@@ -49,7 +49,7 @@ class FasterWhisper:
         self._batch = setup.fit.batch
         self._info = EngineInfo(
             name="faster-whisper",
-            version=whisper.__version__,
+            version=_version(),
             model=setup.model,
             device=setup.fit.device,
             compute_type=compute_type,
@@ -139,15 +139,21 @@ class FasterWhisper:
         return code
 
     def _hints(self, hints: tuple[str, ...]) -> str | None:
-        """Join as many names as fit into the budget of tokens, whole names only."""
-        fitting_hints = ""
+        """Join names up to the budget of tokens; the one that passes it is cut between its words."""
+        joined_hints = ""
         for hint in filter(None, (" ".join(h.split()) for h in hints)):
-            longer = f"{fitting_hints}, {hint}" if fitting_hints else hint
-            tokens = self._model.hf_tokenizer.encode(f" {longer}", add_special_tokens=False).ids
-            if len(tokens) > MOST_HINT_TOKENS:
+            longer = f"{joined_hints}, {hint}" if joined_hints else hint
+            if not self._within_budget(longer):
+                words = longer.split(" ")
+                some = (" ".join(words[:count]) for count in range(len(words) - 1, 0, -1))
+                joined_hints = next(filter(self._within_budget, some), joined_hints)
                 break
-            fitting_hints = longer
-        return fitting_hints or None
+            joined_hints = longer
+        return joined_hints.rstrip(",") or None
+
+    def _within_budget(self, text: str) -> bool:
+        tokens = self._model.hf_tokenizer.encode(f" {text}", add_special_tokens=False).ids
+        return len(tokens) <= MOST_HINT_TOKENS
 
 
 def _told(found: Iterable[Any], packing: Packing, hearing: Hearing) -> Iterable[Segment]:
@@ -237,9 +243,12 @@ def machine() -> Machine:
     translate = _library("ctranslate2")
     gpus = int(translate.get_cuda_device_count())
     devices = ["cpu", "cuda"] if gpus else ["cpu"]
-    version = f"{_library('faster_whisper').__version__}+ctranslate2-{translate.__version__}"
     able = {each: tuple(sorted(translate.get_supported_compute_types(each))) for each in devices}
-    return Machine(version=version, gpus=gpus, driver=_driver(), compute_types=able)
+    return Machine(version=_version(), gpus=gpus, driver=_driver(), compute_types=able)
+
+
+def _version() -> str:
+    return f"{_library('faster_whisper').__version__}+ctranslate2-{_library('ctranslate2').__version__}"
 
 
 def _driver() -> str:

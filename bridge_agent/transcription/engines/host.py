@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 from enum import Enum
 from itertools import count
 from pathlib import Path
@@ -78,16 +79,17 @@ class Child:
         self.parts = 0
         self.idle_since = 0.0
         self.gone: Callable[[], None] = _nobody
+        self._process: asyncio.subprocess.Process | None = None
 
     @property
     def pid(self) -> int:
-        """The process's id."""
-        return self._process.pid
+        """The process's id, 0 before there is one."""
+        return self._process.pid if self._process is not None else 0
 
     async def start(self) -> None:
         """Start the process; raises EngineUnavailable when the system refuses."""
         try:
-            self._process = await asyncio.create_subprocess_exec(
+            process = await asyncio.create_subprocess_exec(
                 sys.executable,
                 "-P",
                 "-m",
@@ -102,10 +104,11 @@ class Child:
                 f"The speech engine's process can't be started ({error.strerror}); "
                 "free some memory and try again."
             ) from error
+        self._process = process
         self.last_sign = self._clock.monotonic()
         self._pipes = [
-            self._tasks.spawn(self._read(), "engine child's replies"),
-            self._tasks.spawn(self._listen(), "engine child's last words"),
+            self._tasks.spawn(self._read(process), "engine child's replies"),
+            self._tasks.spawn(self._listen(process), "engine child's last words"),
         ]
 
     async def survey(self, engine: str) -> Machine:
@@ -162,8 +165,7 @@ class Child:
         if self.state is not State.BUSY:
             return self.usable
         self._heard = _unheard
-        with contextlib.suppress(OSError):
-            self._process.stdin.write(protocol.frame(protocol.Cancel(id=self._request)))  # type: ignore[union-attr]
+        self._write(protocol.Cancel(id=self._request))
         deadline = self._clock.monotonic() + self._limits.cancel
         while self._answer is None and self._broken is None:
             left = deadline - self._clock.monotonic()
@@ -177,7 +179,7 @@ class Child:
         """Kill the process and wait until its memory is the system's again."""
         if self._broken is None:
             self._broken = EngineDied("The speech engine was ended; try again.")
-        if not self._pipes:
+        if self._process is None:
             self.state = State.GONE
             return
         with contextlib.suppress(ProcessLookupError):
@@ -194,8 +196,11 @@ class Child:
         self.state = State.BUSY
         self._answer = None
         self._changed.clear()
-        watch = _Watch(self, seconds, self._limits, self._clock)
-        await self._send(protocol.frame(request))
+        loading = isinstance(request, protocol.Load | protocol.Survey)
+        # Native code that loads a model need not let the pulse through.
+        limits = replace(self._limits, silent=seconds, still=seconds) if loading else self._limits
+        watch = _Watch(self, seconds, limits, self._clock)
+        self._write(request)
         while self._answer is None:
             if self._broken is not None:
                 raise self._broken
@@ -205,15 +210,12 @@ class Child:
         self.state = State.READY
         return self._answer
 
-    async def _send(self, frame: bytes) -> None:
-        pipe = self._process.stdin
-        assert pipe is not None
-        try:
-            pipe.write(frame)
-            await pipe.drain()
-        except OSError:
-            # The reader finds out why it is gone; the wait for the answer raises that.
-            return
+    def _write(self, message: protocol.Message) -> None:
+        """Hand a message to the pipe; where that is broken, the reader finds out and the wait raises it."""
+        assert self._process is not None
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):
+            self._process.stdin.write(protocol.frame(message))
 
     def _mind(self, watch: "_Watch") -> None:
         """Look after a busy child; raises EngineHung, OutOfMemory when it has to be replaced."""
@@ -251,9 +253,9 @@ class Child:
             return deaths.explain(None, reply.sentence, self._device)
         return EngineDied(f"The speech engine failed ({reply.sentence}); choose another model or device.")
 
-    async def _read(self) -> None:
+    async def _read(self, process: asyncio.subprocess.Process) -> None:
         """Take replies until the pipe ends, then find out why it did."""
-        pipe = self._process.stdout
+        pipe = process.stdout
         assert pipe is not None
         try:
             while (reply := await protocol.read_reply(pipe)) is not None:
@@ -261,14 +263,14 @@ class Child:
                 self._take(reply)
         except protocol.BadFrame as error:
             _log.warning("An engine child wrote no message: %s", error)
-            self._process.kill()
-        code = await self._process.wait()
+            process.kill()
+        code = await process.wait()
         await asyncio.gather(*self._pipes[1:], return_exceptions=True)
         if self._broken is None:
             self._broken = deaths.explain(code, "\n".join(self._last_words), self._device)
             _log.warning("%s %s", self._broken.message, " / ".join(list(self._last_words)[-5:]))
-        if self._process.stdin is not None:
-            self._process.stdin.close()
+        if process.stdin is not None:
+            process.stdin.close()
         self.state = State.GONE
         self._changed.set()
         self.gone()
@@ -284,8 +286,8 @@ class Child:
                 self._answer = reply
                 self._changed.set()
 
-    async def _listen(self) -> None:
-        pipe = self._process.stderr
+    async def _listen(self, process: asyncio.subprocess.Process) -> None:
+        pipe = process.stderr
         assert pipe is not None
         rest = b""
         while chunk := await pipe.read(8192):

@@ -8,6 +8,9 @@ GIB = 1024**3
 _WORK = 3 * GIB // 2
 """What hearing a part takes beside the model, at most (measured: under 1 GiB with four windows at a time)."""
 
+_DRIVER = 4 * GIB
+"""What the libraries of a GPU map into memory."""
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -40,9 +43,11 @@ class Limits:
         """Return the processor seconds that a part of this length may take."""
         return max(self.least, self.patience * samples / RATE / (speed or self.first_speed))
 
-    def most_memory(self, model_bytes: int) -> int:
+    def most_memory(self, model_bytes: int, device: str = "cpu") -> int:
         """Return the resident bytes that a child may have: a model is held twice while it is converted."""
-        return self.memory if self.memory is not None else 2 * model_bytes + _WORK
+        if self.memory is not None:
+            return self.memory
+        return 2 * model_bytes + _WORK + (0 if device == "cpu" else _DRIVER)
 
     def worst_case(self, samples: int, rungs: int, speed: float | None = None) -> float:
         """Return the longest that one part may take down the whole ladder, a second run included (P-031)."""

@@ -11,7 +11,7 @@ import msgspec
 from bridge_agent.base.clock import Clock
 from bridge_agent.base.tasks import Tasks
 from bridge_agent.settings import BridgeSettings
-from bridge_agent.transcription.engines import ladder, languages
+from bridge_agent.transcription.engines import ladder, languages, phrases
 from bridge_agent.transcription.engines.base import ELSEWHERE, Context, Fit, Heard, Setup
 from bridge_agent.transcription.engines.errors import (
     EngineDied,
@@ -108,7 +108,8 @@ class EnginePool:
 
     def worst_case(self, samples: int) -> float:
         """Return the seconds that one part may take at the very worst (P-031)."""
-        return self._limits.worst_case(samples, rungs=7)
+        fits = [each.setup.fit for each in self._prepared.values()] or [Fit()]
+        return self._limits.worst_case(samples, max(len(ladder.rungs(fit)) for fit in fits))
 
     async def info(self, model: str = "") -> EngineInfo:
         """Return which engine hears with a model, the settings' own by default.
@@ -181,11 +182,10 @@ class EnginePool:
         """Return each language's probability in one sample of a book; nothing where nobody speaks."""
         prepared = await self.prepare(model)
         async with self._free_place():
-            child = await self._child(prepared.setup, prepared.model_bytes)
             try:
-                return await child.detect_language(pcm, self._limits.deadline(len(pcm) // 2, None))
-            finally:
-                await self._tasks.shielded(self._release(child), "engine child's release")
+                return await self._detect(prepared, pcm)
+            except (EngineDied, EngineHung):
+                return await self._detect(prepared, pcm)
 
     async def stop(self) -> None:
         """End all children at once."""
@@ -193,6 +193,13 @@ class EnginePool:
         if self._reaper is not None:
             self._reaper.cancel()
         await asyncio.gather(*(self._end(child) for child in list(self._children)))
+
+    async def _detect(self, prepared: Prepared, pcm: bytes) -> dict[str, float]:
+        child = await self._child(prepared.setup, prepared.model_bytes)
+        try:
+            return await child.detect_language(pcm, self._limits.deadline(len(pcm) // 2, None))
+        finally:
+            await self._tasks.shielded(self._release(child), "engine child's release")
 
     def view(self) -> dict[str, Any]:
         """Return what the page shows: engines, what did not work, and each child with its state."""
@@ -275,6 +282,8 @@ class EnginePool:
             so_far.append(text)
             heard("".join(so_far).strip())
 
+        # Only words show what was lost or invented; where nobody wants them they are dropped at the end.
+        context = msgspec.structs.replace(context, word_timestamps=True)
         samples = len(pcm) // 2
         before = child.cpu_seconds
         try:
@@ -295,7 +304,7 @@ class EnginePool:
         if self._idle and len(self._children) >= self.size:
             await self._tasks.shielded(self._end(self._idle[0]), "engine child's end")
         child = await self._start()
-        child.most_memory = self._limits.most_memory(model_bytes)
+        child.most_memory = self._limits.most_memory(model_bytes, setup.fit.device)
         try:
             await child.load(setup)
         except BaseException:
@@ -309,7 +318,16 @@ class EnginePool:
         child = Child(self._clock, self._tasks, self._limits)
         self._children.append(child)
         child.gone = lambda: self._forget(child)
-        await self._tasks.shielded(child.start(), "engine child's start")
+        starting = self._tasks.spawn(child.start(), "engine child's start")
+        try:
+            await asyncio.shield(starting)
+        except BaseException:
+            # A process that is on its way can only be ended once it is there.
+            starting.add_done_callback(lambda _: self._tasks.spawn(self._end(child), "engine child's end"))
+            raise
+        if self._stopping:
+            await self._end(child)
+            raise EngineUnavailable("The Bridge is stopping; start it again.")
         return child
 
     async def _release(self, child: Child) -> None:
@@ -333,8 +351,10 @@ class EnginePool:
                 await self._end(oldest)
 
     async def _end(self, child: Child) -> None:
-        self._forget(child)
+        if child in self._idle:
+            self._idle.remove(child)
         await child.end()
+        self._forget(child)
 
     def _forget(self, child: Child) -> None:
         if child in self._idle:
@@ -353,4 +373,7 @@ def _flagged(heard: Heard, judged: policy.Judged, flags: tuple[str, ...], contex
         flags = (*flags, policy.UNSURE_LANGUAGE)
     if heard.rung:
         flags = (*flags, policy.OTHER_SETTINGS)
-    return msgspec.structs.replace(heard, segments=judged.segments, flags=flags)
+    segments = tuple(phrase for segment in judged.segments for phrase in phrases.cut(segment))
+    if not context.word_timestamps:
+        segments = tuple(msgspec.structs.replace(segment, words=()) for segment in segments)
+    return msgspec.structs.replace(heard, segments=segments, flags=flags)

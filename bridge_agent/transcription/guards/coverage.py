@@ -5,6 +5,8 @@ from collections.abc import Iterable, Sequence
 from bridge_agent.transcription.model import RATE, Segment, Span
 
 LEAST = 0.6
+MOST_LOST = 4 * RATE
+"""Speech without words in one stretch: a sentence or more, as batches lose them behind good text."""
 _SHORTEST = 3 * RATE
 _BRIDGE = RATE
 """A pause within a sentence is no lost one: words this near to each other cover what lies between."""
@@ -51,7 +53,23 @@ def coverage(segments: Sequence[Segment], speech: Sequence[Span]) -> float:
     return shared(worded(segments), heard) / total if total else 1.0
 
 
+def longest_hole(segments: Sequence[Segment], speech: Sequence[Span]) -> int:
+    """Return the most samples of speech in one stretch that has no words, short pauses in it not counted."""
+    heard, words = union(speech), worded(segments)
+    starts = [0, *(span.end for span in words)]
+    ends = [*(span.start for span in words), max((span.end for span in heard), default=0)]
+    return max(
+        shared([Span(start=start, end=end)], heard) if end > start else 0
+        for start, end in zip(starts, ends, strict=True)
+    )
+
+
 def low(segments: Sequence[Segment], speech: Sequence[Span]) -> bool:
-    """Tell whether too much of the speech has no words; less than 3 s of speech is not judged."""
+    """Tell whether too much of the speech has no words, in all or in one stretch.
+
+    Less than 3 s of speech is not judged, since voice detectors take a cough for a voice.
+    """
     total = sum(span.samples for span in union(speech))
-    return total >= _SHORTEST and coverage(segments, speech) < LEAST
+    if total < _SHORTEST:
+        return False
+    return coverage(segments, speech) < LEAST or longest_hole(segments, speech) > MOST_LOST

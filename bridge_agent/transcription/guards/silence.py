@@ -19,7 +19,7 @@ def without_invented(segments: Sequence[Segment], speech: Sequence[Span]) -> lis
     near = union(Span(start=max(0, s.start - _MARGIN), end=s.end + _MARGIN) for s in speech)
     kept = []
     for segment in segments:
-        if doubted(segment) or not _spoken(segment, near):
+        if doubted(segment) or not (segment.words or _spoken(segment, near)):
             continue
         words = tuple(word for word in segment.words if _inside(word.start, word.end, near))
         if segment.words and len(words) < len(segment.words):

@@ -1,12 +1,13 @@
 """Times: words in order, within their part, none shorter than 20 ms, none begun in a silence before."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from bridge_agent.transcription.model import RATE, Segment, Span, Word
 
 SHORTEST = RATE // 50
+MOST_EARLY = 2
 _PAUSE_TO_SNAP = 2 * RATE
 
 
@@ -16,8 +17,7 @@ def repaired(segments: Sequence[Segment], speech: Sequence[Span], samples: int) 
     Words follow each other without overlap; a segment with words begins and ends with them. More than one
     word for each 20 ms of the part can't be placed: times are then kept in order only.
     """
-    words = [word for segment in segments for word in segment.words]
-    placed = iter(_placed([(w.start, w.end) for w in _snapped(words, speech)], samples))
+    placed = iter(_placed([(w.start, w.end) for w in _snapped(segments, speech)], samples))
     result = []
     for segment in segments:
         own = tuple(
@@ -29,24 +29,34 @@ def repaired(segments: Sequence[Segment], speech: Sequence[Span], samples: int) 
     return _ordered(result, samples)
 
 
-def _snapped(words: Sequence[Word], speech: Sequence[Span]) -> list[Word]:
-    """Move a word that begins in a silence of over 2 s to where the speech begins that it ends in."""
-    snapped, last_end = [], 0
-    for word in words:
-        if word.start - last_end >= 0 and (begin := _speech_begin(word, last_end, speech)) is not None:
-            word = msgspec.structs.replace(word, start=begin)
-        snapped.append(word)
-        last_end = max(last_end, word.end)
-    return snapped
+def _snapped(segments: Sequence[Segment], speech: Sequence[Span]) -> Iterator[Word]:
+    """Yield all words, those that come first after a silence of over 2 s moved to where its speech begins."""
+    last_end = 0
+    for segment in segments:
+        until = begin = 0
+        for number, word in enumerate(segment.words):
+            if number >= until and (number == 0 or word.start - last_end > _PAUSE_TO_SNAP):
+                early, begin = _early(segment.words[number:], last_end, speech)
+                until = number + early
+            if number < until:
+                word = msgspec.structs.replace(word, start=begin, end=max(word.end, begin))
+            last_end = max(last_end, word.end)
+            yield word
 
 
-def _speech_begin(word: Word, last_end: int, speech: Sequence[Span]) -> int | None:
-    if any(span.start <= word.start < span.end for span in speech):
-        return None
-    inside = [span for span in speech if word.start < span.start < word.end]
-    if inside and inside[0].start - last_end > _PAUSE_TO_SNAP:
-        return inside[0].start
-    return None
+def _early(words: Sequence[Word], last_end: int, speech: Sequence[Span]) -> tuple[int, int]:
+    """Return how many words begin in the silence before their speech, and where that begins.
+
+    Two at most: more are no slip of the aligner, but an invention that the silence guard takes out.
+    """
+    for number, word in enumerate(words[: MOST_EARLY + 1]):
+        if any(span.start <= word.start < span.end for span in speech):
+            begin = next(span.start for span in speech if span.start <= word.start < span.end)
+            return (number, begin) if begin - last_end > _PAUSE_TO_SNAP else (0, 0)
+        inside = [span.start for span in speech if word.start < span.start < word.end]
+        if inside and number < MOST_EARLY:
+            return (number + 1, inside[0]) if inside[0] - last_end > _PAUSE_TO_SNAP else (0, 0)
+    return 0, 0
 
 
 def _placed(times: Sequence[tuple[int, int]], samples: int) -> list[tuple[int, int]]:

@@ -97,6 +97,18 @@ def test_coverage_is_speech_with_words_of_all_speech():
     assert not coverage.low([], [span(0, 2)])
 
 
+def test_one_lost_sentence_shows_however_much_else_was_heard():
+    speech = [span(0, 100), span(101, 106), span(107, 200)]
+    before, after = said("word " * 250, start=0), said("word " * 230, start=107)
+    assert coverage.coverage([before, after], speech) > 0.95
+    assert coverage.longest_hole([before, after], speech) == 5 * RATE
+    assert coverage.low([before, after], speech)
+    assert not coverage.low([before, said("so it went on", start=102), after], speech)
+    assert coverage.longest_hole([], []) == 0
+    assert coverage.longest_hole([after], speech) == 105 * RATE
+    assert coverage.longest_hole([before], speech) == 98 * RATE
+
+
 def test_a_pause_within_a_sentence_is_no_lost_one():
     segments = [said("one two", start=0), said("three four", start=1.6)]
     assert coverage.coverage(segments, [span(0, 2.4)]) == 1.0
@@ -137,6 +149,28 @@ def test_a_first_word_begun_in_the_silence_before_it_is_moved_to_its_speech():
     assert mended.words[0].start == mended.start == 12 * RATE
     kept = policy.judge([segment], [span(12, 20)], 30 * RATE).segments
     assert [s.text for s in kept] == [" Once"]
+
+
+def test_two_words_wholly_in_the_silence_before_their_speech_are_moved_and_three_are_no_slip():
+    def heard(early):
+        return said("we have nothing for ourselves", start=24 - 0.4 * early - 2.5)
+
+    words = list(heard(0).words)
+    slipped = [
+        Word(start=w.start - 3 * RATE, end=w.end - 3 * RATE, text=w.text, probability=0.9) for w in words
+    ]
+    for early, kept in ((1, 5), (2, 5), (3, 2)):
+        mixed = tuple(
+            slipped[:early]
+            + [
+                Word(start=w.start + 5 * RATE // 2, end=w.end + 5 * RATE // 2, text=w.text, probability=0.9)
+                for w in words[early:]
+            ]
+        )
+        segment = Segment(start=0, end=1, text=" x", avg_logprob=0, no_speech_prob=0, words=mixed)
+        judged = policy.judge([segment], [span(0, 12), span(24 + 0.4 * early, 40)], 40 * RATE)
+        assert sum(len(s.words) for s in judged.segments) == kept
+        assert judged.segments[0].words[0].start >= 24 * RATE
 
 
 def test_times_after_the_end_are_clamped_and_crossed_ones_put_right():
@@ -228,7 +262,7 @@ def test_the_better_of_two_hearings():
 
 
 def test_judging_a_plain_part_finds_no_fault():
-    judged = policy.judge([said(STORY)], [span(0, 40)], 45 * RATE)
+    judged = policy.judge([said(STORY)], [span(0, 35)], 45 * RATE)
     assert judged.faults == ()
     assert judged.segments == (said(STORY),)
 

@@ -124,6 +124,7 @@ def test_the_deadline_grows_with_the_part_and_shrinks_with_the_speed():
 def test_the_memory_limit_follows_the_model():
     assert Limits().most_memory(145_000_000) < 2 * GIB
     assert Limits().most_memory(3 * GIB) > 7 * GIB
+    assert Limits().most_memory(0, "cuda") > 5 * GIB
     assert Limits(memory=5).most_memory(3 * GIB) == 5
 
 

@@ -1,6 +1,7 @@
 """The pool with scripted children: real processes that die, hang, eat and are replaced."""
 
 import asyncio
+import sys
 
 import psutil
 import pytest
@@ -229,6 +230,57 @@ async def test_stopping_ends_the_children_and_starts_no_more(pool_of):
     with pytest.raises(EngineUnavailable, match="is stopping"):
         await work
     assert pool.view()["children"] == []
+
+
+async def test_a_cancel_while_the_child_starts_leaves_none_behind(pool_of):
+    pool = pool_of()
+    for turns in range(1, 8):
+        work = asyncio.ensure_future(pool.transcribe(PART, Context()))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        work.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await work
+    for _ in range(300):
+        if not pool.view()["children"]:
+            break
+        await asyncio.sleep(0.01)
+    assert pool.view()["children"] == []
+    assert (await pool.transcribe(PART, Context())).segments
+
+
+PARENT = """
+import asyncio, sys
+from pathlib import Path
+from bridge_agent.base.clock import SystemClock
+from bridge_agent.base.tasks import Tasks
+from bridge_agent.transcription.engines.base import Context
+from bridge_agent.transcription.engines.pool import EnginePool
+from bridge_agent.transcription.engines.wishes import Wishes
+from bridge_agent.transcription.models.models import Models
+
+async def main():
+    tasks = Tasks("parent")
+    pool = EnginePool(Wishes(model="scripted:busy=60"), Models(Path("none"), tasks), SystemClock(), tasks)
+    work = tasks.spawn(pool.transcribe(b"\\1\\1" * 32000, Context()), "part")
+    while not [c for c in pool.view()["children"] if c["state"] == "busy"]:
+        await asyncio.sleep(0.01)
+    print(pool.view()["children"][0]["pid"], flush=True)
+    await work
+
+asyncio.run(main())
+"""
+
+
+async def test_a_busy_child_ends_with_a_bridge_that_is_killed():
+    parent = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", PARENT, stdout=asyncio.subprocess.PIPE
+    )
+    child = psutil.Process(int(await parent.stdout.readline()))
+    parent.kill()
+    await parent.wait()
+    await asyncio.to_thread(psutil.wait_procs, [child], 5)
+    assert not child.is_running()
 
 
 async def test_children_are_polite_and_have_no_setting_of_the_bridge(pool_of, monkeypatch):

@@ -1,0 +1,58 @@
+"""Real speech for slow tests: the demo library and the speech samples as PCM, and what is said in them."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+DEMO = ROOT / "bridge_agent" / "demo_library"
+FILES = {
+    "Three Fables.m4b": ("fables-01", "fables-02", "fables-03"),
+    "01 - Chapter 1.mp3": ("soup-01",),
+    "02 - Chapter 2.mp3": ("soup-02",),
+}
+
+
+def samples() -> Path:
+    """Return the folder of speech samples: BRIDGE_SPEECH_SAMPLES, or the one beside the checkout."""
+    named = os.environ.get("BRIDGE_SPEECH_SAMPLES")
+    folder = Path(named) if named else ROOT.parent / "shared" / "speech-samples"
+    if not folder.is_dir():
+        pytest.skip("NO SPEECH SAMPLES: set BRIDGE_SPEECH_SAMPLES to run this test")
+    return folder
+
+
+def demo_text(name: str) -> str:
+    """Return what is said in a demo file."""
+    folder = ROOT.parent / "shared" / "demo-library" / "text"
+    if not folder.is_dir():
+        pytest.skip("NO DEMO TEXTS: they lie in shared/demo-library/text beside the checkout")
+    return "\n".join(next(folder.glob(f"{each}-*.txt")).read_text("utf-8") for each in FILES[name])
+
+
+def pcm_of(path: Path) -> bytes:
+    """Decode a short, sound file to 16 kHz mono int16."""
+    import av
+
+    resampler = av.AudioResampler(format="s16", layout="mono", rate=16000)
+    out = bytearray()
+    with av.open(str(path)) as container:
+        for frame in [*container.decode(audio=0), None]:
+            for piece in resampler.resample(frame):
+                out += piece.to_ndarray().tobytes()
+    return bytes(out)
+
+
+def demo_pcm(name: str) -> bytes:
+    """Decode a demo file."""
+    return pcm_of(next(DEMO.rglob(name)))
+
+
+def errors(said: str, heard: str) -> float:
+    """Return the word error rate, both texts in Whisper's plain English."""
+    import jiwer
+    from whisper_normalizer.english import EnglishTextNormalizer
+
+    plain = EnglishTextNormalizer()
+    return float(jiwer.wer(plain(said), plain(heard)))
