@@ -184,9 +184,14 @@ class Child:
             return
         with contextlib.suppress(ProcessLookupError):
             self._process.kill()
-        async with asyncio.timeout(_REAP_SECONDS):
-            await self._process.wait()
-            await asyncio.gather(*self._pipes, return_exceptions=True)
+        try:
+            async with asyncio.timeout(_REAP_SECONDS):
+                await self._process.wait()
+                await asyncio.gather(*self._pipes, return_exceptions=True)
+        except TimeoutError:
+            _log.error(
+                "The engine process %d does not end, though it was killed; look at its driver.", self.pid
+            )
         self.state = State.GONE
         self._changed.set()
 

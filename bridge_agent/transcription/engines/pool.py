@@ -114,9 +114,16 @@ class EnginePool:
     async def info(self, model: str = "") -> EngineInfo:
         """Return which engine hears with a model, the settings' own by default.
 
-        Raises EngineUnavailable, ModelError.
+        A server elsewhere is asked for a sign of life each time. Raises EngineUnavailable, ModelError.
         """
-        return (await self.prepare(model)).info
+        prepared = await self.prepare(model)
+        if prepared.setup.engine in ELSEWHERE:
+            child = await self._start()
+            try:
+                await child.load(prepared.setup)
+            finally:
+                await self._tasks.shielded(self._end(child), "engine child's end")
+        return prepared.info
 
     async def prepare(self, model: str = "", progress: Progress = _unwatched) -> Prepared:
         """Get a model (downloaded with `progress` in bytes) and find out, once, what it can be run with.
@@ -263,6 +270,8 @@ class EnginePool:
             rung = max(0, number - 1)
             self._remember_rung(model, number, rung)
             return msgspec.structs.replace(found, rung=rung)
+        # Its files may have changed under it: the next part looks at them again.
+        self._prepared = {name: each for name, each in self._prepared.items() if each.setup.model != model}
         raise last
 
     def _remember_rung(self, model: str, number: int, rung: int) -> None:

@@ -123,6 +123,15 @@ async def test_what_it_refuses_is_one_sentence(asking, answer, kind, sentence):
             await asking(server).transcribe(PART, Context())
 
 
+async def test_whether_it_is_there_is_asked_anew_each_time(asking):
+    async with FakeSpeechServer() as server:
+        pool = asking(server)
+        assert (await pool.info()).model == "whisper-1"
+    with pytest.raises(EngineUnavailable, match="does not answer"):
+        await pool.info()
+    assert pool.view()["children"] == []
+
+
 async def test_a_server_that_is_away_is_said(pool_of):
     with pytest.raises(
         EngineUnavailable, match="does not answer .*; start it, or check BRIDGE_SPEECH_SERVER"

@@ -163,6 +163,12 @@ def test_packing_the_speech_gives_the_words_and_times_of_the_library_itself(engi
     assert max(abs(one.start / RATE - two.start) for one, two in pairs) < 0.5
 
 
+def test_a_compute_type_that_the_device_lacks_gives_the_nearest(engine):
+    assert faster_whisper_engine.fitting("cpu", "auto") == "int8"
+    assert faster_whisper_engine.fitting("cpu", "float16") == "int8"
+    assert faster_whisper_engine.fitting("cpu", "float32") == "float32"
+
+
 def test_hints_stay_within_their_budget_and_a_crowd_of_names_breaks_nothing(engine):
     names = tuple(f"Bartholomew Fitzgerald-Montgomery the {n}th" for n in range(200))
     written = engine._hints(names)
