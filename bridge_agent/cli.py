@@ -129,11 +129,11 @@ def paths(data_dir: DataDir = None, as_json: Json = False) -> None:
 
 
 @app.command()
-def password(data_dir: DataDir = None) -> None:
+def password(data_dir: DataDir = None, as_json: Json = False) -> None:
     """Set the password of the Bridge's page: asked for twice, or one line from standard input."""
     from bridge_agent.app import commands
 
-    raise typer.Exit(commands.password(data_dir))
+    raise typer.Exit(commands.password(data_dir, as_json))
 
 
 @token_app.command("where")

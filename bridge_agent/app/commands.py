@@ -100,7 +100,7 @@ def paths(data_dir: Path | None, as_json: bool) -> ExitCode:
     return _tell(answer, as_json, *(f"{name:<{width}}  {path}" for name, path in answer.items()))
 
 
-def password(data_dir: Path | None) -> ExitCode:
+def password(data_dir: Path | None, as_json: bool = False) -> ExitCode:
     """Set the page's password, in the running Bridge or in its data folder."""
     if sys.stdin.isatty():
         first = getpass.getpass("A new password for the Bridge's page: ")
@@ -111,7 +111,7 @@ def password(data_dir: Path | None) -> ExitCode:
     if not first:
         raise BridgeError("An empty password protects nothing; nothing was changed.")
     answer = _call(data_dir, "PUT", "/api/password", {"password": first})
-    return _tell(answer, False, "The page's password is set; who was signed in signs in anew.")
+    return _tell(answer, as_json, "The page's password is set; who was signed in signs in anew.")
 
 
 def token_where(data_dir: Path | None, as_json: bool) -> ExitCode:

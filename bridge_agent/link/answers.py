@@ -15,7 +15,7 @@ import msgspec
 
 from bridge_agent.base.clock import unix_time
 from bridge_agent.link.errors import NoHeartbeat, NotHeld, Rejected, ServerAway, TokenRefused
-from bridge_agent.protocol.bridge import ErrorAnswer, ErrorBody, decode
+from bridge_agent.protocol.bridge import ErrorAnswer, ErrorBody, decode_loosely
 from bridge_agent.protocol.text import clean
 
 T = TypeVar("T")
@@ -48,7 +48,7 @@ class Answer:
     def error(self) -> ErrorBody | None:
         """Return the error where the body has this API's error shape."""
         try:
-            return decode(self.body, ErrorAnswer).error
+            return decode_loosely(self.body, ErrorAnswer).error
         except (msgspec.DecodeError, UnicodeDecodeError):
             return None
 
@@ -66,9 +66,18 @@ def value(answer: Answer, kind: type[T]) -> T:
     if answer.status != HTTPStatus.OK:
         fail(answer)
     try:
-        return decode(answer.body, kind)
+        return decode_loosely(answer.body, kind)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise not_this_api(answer) from error
+
+
+def speaks_of(answer: Answer, kind: type[msgspec.Struct]) -> bool:
+    """Tell whether a 200's JSON object is empty or has a field of a message, all of whose fields may lack.
+
+    Some other machine's `{"status": "sign in"}` must not pass for the server having taken a report.
+    """
+    body = msgspec.json.decode(answer.body)
+    return isinstance(body, dict) and (not body or any(name in body for name in kind.__struct_fields__))
 
 
 def fail(answer: Answer, route_may_be_missing: bool = False) -> NoReturn:
@@ -82,7 +91,7 @@ def fail(answer: Answer, route_may_be_missing: bool = False) -> NoReturn:
         raise redirected(answer)
     if answer.status == HTTPStatus.TOO_MANY_REQUESTS or answer.status >= 500:
         raise busy_or_broken(answer)
-    error = answer.error()
+    error = answer.error() or _flat(answer)
     if error is not None:
         _refuse(answer.status, error)
     if answer.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
@@ -103,6 +112,24 @@ def _refuse(status: int, error: ErrorBody) -> NoReturn:
     if status == HTTPStatus.CONFLICT and error.code == NoHeartbeat.code:
         raise NoHeartbeat
     raise Rejected(status, clean(error.code, 64), tidy(error.message) or "The server refused the request.")
+
+
+def _flat(answer: Answer) -> ErrorBody | None:
+    """Return a conflict of a server whose errors are flat, `{"error": "not_held", "message": …}` (R-019).
+
+    Of conflicts alone: what refuses the token for good has to have this API's own shape.
+    """
+    if answer.status != HTTPStatus.CONFLICT:
+        return None
+    try:
+        body = msgspec.json.decode(answer.body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    code = body.get("error") if isinstance(body, dict) else None
+    if code not in (NotHeld.code, NoHeartbeat.code):
+        return None
+    state = body.get("state")
+    return ErrorBody(code=code, state=state if isinstance(state, str) else None)
 
 
 def said(answer: Answer) -> str | None:

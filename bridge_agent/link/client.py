@@ -124,9 +124,18 @@ class ServerClient:
         return answers.value(answer, ClaimAnswer).job
 
     async def report(self, job_id: int, report: Report) -> ReportAnswer:
-        """Report on a job, which renews its lease; raises NotHeld."""
-        answer = await self._send(_Call("PATCH", f"/bridge/jobs/{job_id}", encode(report)))
-        return answers.value(answer, ReportAnswer)
+        """Report on a job, which renews its lease; raises NotHeld.
+
+        A final one goes over a connection of its own: lost on one that the server had just closed, it would
+        wait for its next try without need.
+        """
+        final = report.state != "running"
+        path = f"/bridge/jobs/{job_id}"
+        answer = await self._send(_Call("PATCH", path, encode(report), fresh=final))
+        taken = answers.value(answer, ReportAnswer)
+        if not answers.speaks_of(answer, ReportAnswer):
+            raise answers.not_this_api(answer)
+        return taken
 
     async def book(self, library_id: int, path: str | None) -> Book:
         """Return a book's files, of the library's sample book without a path; Rejected 404 for none."""

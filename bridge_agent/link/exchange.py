@@ -7,7 +7,7 @@ from bridge_agent.link.addresses import base_of_redirect
 from bridge_agent.link.answers import Answer
 from bridge_agent.link.client import ServerClient
 from bridge_agent.link.errors import PairFailed, ServerAway
-from bridge_agent.protocol.bridge import API, PairAnswer, PairRequest, decode
+from bridge_agent.protocol.bridge import API, PairAnswer, PairRequest, decode_loosely
 
 _ROUTE = f"{API}/bridge/pair"
 _MOST_TOKEN = 900
@@ -61,7 +61,7 @@ def judge(answer: Answer) -> PairAnswer:
 
 def _paired(answer: Answer) -> PairAnswer:
     try:
-        paired = decode(answer.body, PairAnswer)
+        paired = decode_loosely(answer.body, PairAnswer)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise _not_a_server(answer) from error
     token = paired.token

@@ -368,8 +368,11 @@ class Link:
     async def _unpair(self) -> None:
         async with self._pairing_lock:
             session = self._session
+            was_paired = session is not None or self._keeping.copied
             await self._keeping.forget(copied=session is not None and session.copied)
-            self._session, self._reason = None, words.UNPAIRED_HERE
+            self._session = None
+            if was_paired:
+                self._reason = words.UNPAIRED_HERE
             self.ready.clear()
             self._heart.rest()
             if session is not None:

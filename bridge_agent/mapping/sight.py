@@ -9,7 +9,7 @@ from bridge_agent.base.errors import BridgeError
 from bridge_agent.base.threads import TooManyStuck
 from bridge_agent.base.threads import files as disk
 from bridge_agent.mapping.compare import LIMIT_S, Findings
-from bridge_agent.mapping.resolve import nfc
+from bridge_agent.mapping.resolve import DENIED, NOT_HERE, nfc
 from bridge_agent.protocol.bridge import Library
 
 _MOST_NAMES = 5000
@@ -23,6 +23,11 @@ class NotSeen(BridgeError):
 
     code = "not_seen"
 
+    def __init__(self, message: str | None = None, each: str | None = None) -> None:
+        """Hold the sentence, and what is said of each file in the words of R-107 where that is known."""
+        super().__init__(message)
+        self.each = each
+
 
 @dataclass(frozen=True)
 class Sight:
@@ -34,6 +39,8 @@ class Sight:
     why: str | None = None
     deepest_existing: str | None = None
     hint: str | None = None
+    each: str | None = None
+    """What is thereby true of each file in it, in the words of R-107; None where that can't be told."""
 
     @property
     def seen(self) -> bool:
@@ -41,11 +48,12 @@ class Sight:
         return self.why is None
 
 
-def not_seen(library: Library, why: str) -> NotSeen:
+def not_seen(library: Library, why: str, each: str | None = None) -> NotSeen:
     """Return the error for a library that this machine does not see now, as opposed to missing files."""
     return NotSeen(
         f"This machine does not see the library now: {why} (library “{library.name}”). Connect the drive or "
-        "share it lies on, or set on the Bridge’s page where this machine sees the library, then try again."
+        "share it lies on, or set on the Bridge’s page where this machine sees the library, then try again.",
+        each,
     )
 
 
@@ -63,7 +71,7 @@ async def see(library: Library, root: Path, limit_s: float = LIMIT_S) -> None:
     """Look at a library's root; raises NotSeen for one that is empty, gone or dead."""
     seen = await look(root, limit_s)
     if seen.why is not None:
-        raise not_seen(library, seen.why)
+        raise not_seen(library, seen.why, seen.each)
 
 
 async def still_there(library: Library, root: Path, findings: Findings, limit_s: float = LIMIT_S) -> None:
@@ -78,7 +86,7 @@ async def still_there(library: Library, root: Path, findings: Findings, limit_s:
 def look_at(path: Path) -> Sight:
     """Look at a root here and now; belongs in a thread."""
     if not path.is_absolute():
-        return Sight(path, why=f"{path} is not a folder’s full path on this machine")
+        return Sight(path, why=f"{path} is not a folder’s full path on this machine", each=NOT_HERE)
     try:
         empty = _is_empty(path)
     except PermissionError:
@@ -89,9 +97,8 @@ def look_at(path: Path) -> Sight:
         return Sight(path, why=f"the folder {path} can’t be looked at ({_reason(error)})")
     readable, writable = os.access(path, os.R_OK | os.X_OK), os.access(path, os.W_OK | os.X_OK)
     if empty:
-        return Sight(
-            path, readable, writable, f"the folder {path} is empty", str(path), hint=_container_hint()
-        )
+        why, hint = f"the folder {path} is empty", _container_hint()
+        return Sight(path, readable, writable, why, str(path), hint, each=NOT_HERE)
     return Sight(path, readable, writable, None, str(path))
 
 
@@ -104,15 +111,16 @@ def _denied(path: Path) -> Sight:
     """Tell a folder that may not be listed (files in it may still answer) from one that can't be reached."""
     enterable = os.access(path, os.X_OK)
     why = None if enterable else f"the folder {path} may not be entered by the user this program runs as"
-    return Sight(path, False, enterable and os.access(path, os.W_OK), why, deepest_existing(path))
+    writable = enterable and os.access(path, os.W_OK)
+    return Sight(path, False, writable, why, deepest_existing(path), each=DENIED)
 
 
 def _missing(path: Path) -> Sight:
     deepest = deepest_existing(path)
     if deepest == str(path):
-        return Sight(path, why=f"{path} is not a folder", deepest_existing=deepest)
+        return Sight(path, why=f"{path} is not a folder", deepest_existing=deepest, each=NOT_HERE)
     why = f"there is no folder {path}"
-    return Sight(path, why=why, deepest_existing=deepest, hint=_near_miss(path, deepest))
+    return Sight(path, why=why, deepest_existing=deepest, hint=_near_miss(path, deepest), each=NOT_HERE)
 
 
 def deepest_existing(path: Path) -> str | None:

@@ -63,11 +63,11 @@ class Sparse(Message, omit_defaults=True):
     """A message whose optional fields are left out when there is nothing to say."""
 
 
-class Library(Message):
+class Library(Message, kw_only=True):
     """A library as the server names it: its root is a path of the server's world."""
 
     id: int
-    name: str
+    name: str = ""
     root: str
 
 
@@ -75,7 +75,7 @@ class ServerIdentity(Message):
     """Which server answered: `id` is a UUID that lasts as long as the server's data."""
 
     id: str
-    name: str
+    name: str = ""
 
 
 class PairRequest(Message):
@@ -91,7 +91,7 @@ class PairAnswer(Message):
 
     token: str
     server: ServerIdentity
-    libraries: list[Library]
+    libraries: list[Library] = []
 
 
 class LibraryCheck(Sparse):
@@ -142,17 +142,17 @@ class ClaimedJob(Message):
     id: int
     attempt: int
     kind: str
-    library_id: int
-    path: str
-    params: dict[str, Any]
-    lease_expires_at: str
+    library_id: int = 0
+    path: str = ""
+    params: dict[str, Any] = {}
+    lease_expires_at: str = ""
     lease_seconds: float = 120.0
 
 
 class ClaimAnswer(Message):
-    """GET /bridge/jobs/next when it has something."""
+    """GET /bridge/jobs/next when it has something; a server may also say so that it has nothing."""
 
-    job: ClaimedJob
+    job: ClaimedJob | None = None
 
 
 class Progress(Sparse):
@@ -177,11 +177,11 @@ class Report(Sparse):
 class ReportAnswer(Message):
     """What a taken report is answered with; the lease is renewed."""
 
-    id: int
-    state: str
-    attempt: int
-    cancel_requested: bool
-    lease_expires_at: str | None
+    id: int = 0
+    state: str = ""
+    attempt: int = 0
+    cancel_requested: bool = False
+    lease_expires_at: str | None = None
     lease_seconds: float = 120.0
 
 
@@ -201,15 +201,15 @@ class Chapter(Message):
     end: float
 
 
-class Book(Message):
+class Book(Message, kw_only=True):
     """GET /bridge/libraries/{id}/book: the files in reading order."""
 
-    library_id: int
-    path: str
-    title: str
-    author: str
+    library_id: int = 0
+    path: str = ""
+    title: str = ""
+    author: str = ""
     files: list[BookFile]
-    chapters: list[Chapter]
+    chapters: list[Chapter] = []
 
 
 class ArtifactAnswer(Message):
@@ -247,7 +247,7 @@ class ErrorBody(Message):
     """The inside of an error answer: a stable code and one sentence."""
 
     code: str
-    message: str
+    message: str = ""
     state: str | None = None
     field: str | None = None
 
@@ -261,6 +261,24 @@ class ErrorAnswer(Message):
 def decode(raw: bytes, kind: type[T]) -> T:
     """Read a JSON body as a message; raises msgspec.DecodeError, msgspec.ValidationError among it."""
     return msgspec.json.decode(raw, type=kind)
+
+
+def decode_loosely(raw: bytes, kind: type[T]) -> T:
+    """Read an answer of a server that may leave out, or set to null, what has a default here.
+
+    Raises msgspec.DecodeError, msgspec.ValidationError among it.
+    """
+    return msgspec.convert(_without_nulls(msgspec.json.decode(raw)), kind)
+
+
+def _without_nulls(value: Any) -> Any:  # noqa: ANN401 - JSON of any shape
+    if isinstance(value, dict):
+        return {
+            name: inner if name == "params" else _without_nulls(inner)
+            for name, inner in value.items()
+            if inner is not None
+        }
+    return [_without_nulls(inner) for inner in value] if isinstance(value, list) else value
 
 
 def encode(message: object) -> bytes:

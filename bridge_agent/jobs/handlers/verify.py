@@ -1,7 +1,8 @@
 """The kind `bridge.verify`: proves that this machine sees a book's files, changing nothing (R-097…R-108)."""
 
 import asyncio
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -14,12 +15,13 @@ from bridge_agent.jobs.handlers.probe import probe
 from bridge_agent.link.errors import Rejected, ServerAway
 from bridge_agent.mapping import sight
 from bridge_agent.mapping.compare import LIMIT_S, Compared, Comparison, Findings, no_answer
-from bridge_agent.mapping.resolve import DENIED, Finder, NotHere
+from bridge_agent.mapping.resolve import DENIED, Finder, NotHere, Seen
 from bridge_agent.protocol.bridge import (
     MAX_HOLD_S,
     MAX_VERIFY_FILES,
     VERIFY,
     Book,
+    BookFile,
     Library,
     VerifiedFile,
     VerifyResult,
@@ -35,9 +37,12 @@ HOLDING = "Holding, as asked"
 NOT_CHECKED = "not checked"
 
 _PAUSES_S = (1.0, 2.0, 4.0, 8.0, 15.0)
-_PASSING = frozenset({"unreachable", "busy", "not_ready"})
+_PASSING = frozenset({"unreachable", "busy", "not_ready", "redirected", "not_a_server"})
 _LOOK_AGAIN_S = 1.0
 _TIDY_S = 3.0
+_TRIES_AGAIN = re.compile(
+    r"(?<=\.) The Bridge tries again by itself\.|; the Bridge tries again by itself(?=\.)"
+)
 
 
 class BadParams(BridgeError):
@@ -50,6 +55,12 @@ class BookUnknown(BridgeError):
     """The server does not know the book any more; scan the library on the server, then queue the job anew."""
 
     code = "not_found"
+
+
+class NoList(BridgeError):
+    """The server gave no list of the book’s files; queue the job anew when it answers again."""
+
+    code = "no_list"
 
 
 class Places(Protocol):
@@ -107,9 +118,12 @@ class VerifyHandler:
                 return await self._ask_once(job)
             except ServerAway as away:
                 if away.kind not in _PASSING:
-                    raise
+                    raise _no_list(away) from away
                 await self._clock.sleep(min(max(pause, away.retry_after or 0.0), _PAUSES_S[-1]))
-        return await self._ask_once(job)
+        try:
+            return await self._ask_once(job)
+        except ServerAway as away:
+            raise _no_list(away) from away
 
     async def _ask_once(self, job: JobContext) -> Book:
         try:
@@ -127,7 +141,8 @@ class VerifyHandler:
     ) -> tuple[str | None, Findings]:
         """Compare all files; return the sentence that fails the job, or None, and what was found.
 
-        A root that is not seen gives the sentence alone: its files are not missing, they can't be judged.
+        A root that is gone, empty or closed gives its own sentence, and that of every file; one that does
+        not answer gives the sentence alone: nothing can be said of its files.
         """
         total = len(book.files)
 
@@ -139,6 +154,8 @@ class VerifyHandler:
             await sight.see(library, root, self._limit_s)
             findings = await Comparison(root, self._clock, self._limit_s).run(book.files, tell)
             await sight.still_there(library, root, findings, self._limit_s)
+        except sight.NotSeen as error:
+            return error.message, _all_alike(book.files, error.each)
         except BridgeError as error:
             return error.message, Findings([], {})
         except OSError as error:
@@ -189,6 +206,12 @@ class VerifyHandler:
             job.progress("hold", HOLDING, min(passed, seconds), seconds)
 
 
+def _no_list(away: ServerAway) -> NoList:
+    """Word why there is nothing to compare with: unlike the link, a job that failed is not tried again."""
+    why = _TRIES_AGAIN.sub("", away.message)
+    return NoList(f"The server gave no list of the book’s files, so queue the job anew later. {why}")
+
+
 def hold_seconds(params: Mapping[str, Any]) -> float:
     """Return how long to hold, 0 where it is not asked for; raises BadParams.
 
@@ -198,6 +221,12 @@ def hold_seconds(params: Mapping[str, Any]) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MAX_HOLD_S:
         raise BadParams
     return value
+
+
+def _all_alike(listed: Sequence[BookFile], error: str | None) -> Findings:
+    if error is None:
+        return Findings([], {})
+    return Findings(listed, {index: Seen(error=error) for index in range(len(listed))})
 
 
 def _mismatch(findings: Findings) -> str | None:
@@ -261,7 +290,7 @@ def _result(
     result = VerifyResult(
         library_id=job.library_id,
         mount_path=str(root),
-        path=book.path,
+        path=book.path or job.path,
         files=[_file(one) for one in findings.shown(MAX_VERIFY_FILES)],
         writable=writable_error is None,
         elapsed_ms=elapsed_ms,

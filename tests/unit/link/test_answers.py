@@ -11,7 +11,7 @@ from bridge_agent.link import answers, exchange
 from bridge_agent.link.addresses import base_of_redirect, server_address
 from bridge_agent.link.answers import Answer
 from bridge_agent.link.errors import NoHeartbeat, NotHeld, PairFailed, Rejected, ServerAway, TokenRefused
-from bridge_agent.protocol.bridge import Library, is_web_address
+from bridge_agent.protocol.bridge import Book, ClaimAnswer, Library, PairAnswer, ReportAnswer, is_web_address
 
 URL = "http://home:13390/api/v1/bridge/status?token=x"
 
@@ -44,6 +44,11 @@ def api_error(status: int, code: str, **extra: str) -> Answer:
         (api_error(429, "rate_limited"), ServerAway),
         (api_error(500, "internal"), ServerAway),
         (api_error(503, "unauthorized"), ServerAway),
+        (answer(409, '{"error": "not_held", "message": "M"}'), NotHeld),
+        (answer(409, '{"error": {"code": "not_held"}}'), NotHeld),
+        (answer(409, '{"error": "no_heartbeat"}'), NoHeartbeat),
+        (answer(401, '{"error": {"code": "unauthorized"}}'), TokenRefused),
+        (answer(401, '{"error": "unauthorized", "message": "M"}'), ServerAway),
         (answer(302, "", Location="http://login/"), ServerAway),
         (answer(200, "[]"), ServerAway),
         (answer(204), ServerAway),
@@ -137,3 +142,34 @@ def test_a_redirect_of_one_route_gives_the_address_of_the_whole():
         ("http://[", "http://["),
     ):
         assert base_of_redirect(called, location, route) == instead
+
+
+def test_what_a_sparse_server_leaves_out_or_sets_to_null_has_a_default():
+    job = (
+        '{"job": {"id": 1, "attempt": 2, "kind": "a.b", "path": null, "params": null, "lease_seconds": null}}'
+    )
+    claimed = answers.value(answer(200, job), ClaimAnswer).job
+    assert claimed is not None
+    assert (claimed.path, claimed.params, claimed.lease_seconds) == ("", {}, 120.0)
+    assert answers.value(answer(200, '{"job": null}'), ClaimAnswer).job is None
+    book = answers.value(answer(200, '{"path": "A/B", "files": [{"path": "A/B/1", "size": 1}]}'), Book)
+    assert (book.author, book.chapters, book.files[0].size) == ("", [], 1)
+    paired = answers.value(answer(200, '{"token": "t", "server": {"id": "s"}}'), PairAnswer)
+    assert (paired.server.name, paired.libraries) == ("", [])
+    taken = answers.value(answer(200, '{"id": 1, "cancel_requested": true}'), ReportAnswer)
+    assert (taken.cancel_requested, taken.lease_seconds) == (True, 120.0)
+
+
+def test_nulls_inside_a_jobs_params_are_left_to_its_handler():
+    job = '{"job": {"id": 1, "attempt": 2, "kind": "a.b", "params": {"language": null}}}'
+    claimed = answers.value(answer(200, job), ClaimAnswer).job
+    assert claimed is not None
+    assert claimed.params == {"language": None}
+
+
+@pytest.mark.parametrize(
+    ("body", "taken"),
+    [("{}", True), ('{"state": "running"}', True), ('{"status": "sign in"}', False), ("[]", False)],
+)
+def test_another_machines_object_is_no_taken_report(body, taken):
+    assert answers.speaks_of(answer(200, body), ReportAnswer) is taken

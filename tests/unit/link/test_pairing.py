@@ -305,3 +305,10 @@ async def test_unpairing_forgets_here_and_tells_the_server_nothing(server, rigs,
     await clock.advance(1000)
     assert len(server.calls) == before
     assert server.tokens != []
+
+
+async def test_unpairing_what_was_never_paired_claims_nothing_of_a_server(rigs, clock):
+    rig = await rigs(clock).start()
+    before = rig.link.reason
+    await rig.link.unpair()
+    assert (rig.link.state, rig.link.reason) == ("unpaired", before)

@@ -13,8 +13,10 @@ import pytest
 from bridge_agent.base.errors import BridgeError
 from bridge_agent.base.tasks import Tasks
 from bridge_agent.jobs.handlers import verify
-from bridge_agent.jobs.handlers.verify import BadParams, hold_seconds
-from bridge_agent.link.errors import Rejected, ServerAway
+from bridge_agent.jobs.handlers.verify import BadParams, NoList, hold_seconds
+from bridge_agent.link import answers
+from bridge_agent.link.answers import Answer
+from bridge_agent.link.errors import AwayKind, Rejected, ServerAway
 from bridge_agent.mapping import compare
 from bridge_agent.protocol.bridge import BookFile, Progress
 from tests.unit.mapping.trees import listed, names_in, plant, tree_hash
@@ -113,10 +115,29 @@ async def test_a_server_that_is_away_for_a_moment_is_asked_again(tmp_path: Path)
     assert rig.steps == ["mapping", "lookup", "stat", "writable"]
 
 
+@pytest.mark.parametrize("kind", ["redirected", "not_a_server"])
+async def test_a_proxys_answer_in_place_of_the_list_is_asked_past(tmp_path: Path, kind: AwayKind) -> None:
+    rig = good(tmp_path)
+    book, rig.books.answer = rig.books.answer, ServerAway("A login page.", kind=kind)
+    rig.clock.at_sleep = lambda seconds: setattr(rig.books, "answer", book)
+    assert (await rig.done())["files"]
+
+
+async def test_a_job_that_failed_is_not_said_to_be_tried_again(tmp_path: Path) -> None:
+    rig = good(tmp_path)
+    broken = answers.busy_or_broken(Answer(500, {}, b"", "http://home/"))
+    rig.books.answer = broken
+    assert broken.message.endswith("The Bridge tries again by itself.")
+    with pytest.raises(NoList) as caught:
+        await rig.run()
+    assert "queue the job anew" in caught.value.message
+    assert "by itself" not in caught.value.message
+
+
 async def test_a_server_that_stays_away_fails_the_job_in_the_end(tmp_path: Path) -> None:
     rig = good(tmp_path)
     rig.books.answer = ServerAway("The server can’t be reached.", 3600.0)
-    with pytest.raises(ServerAway, match="can’t be reached"):
+    with pytest.raises(NoList, match="can’t be reached"):
         await rig.run()
     assert len(rig.books.asked) == 6
     assert sum(rig.clock.slept) <= 75
@@ -395,7 +416,9 @@ async def test_a_root_that_is_not_there_is_a_library_not_seen_and_no_missing_fil
     assert error.startswith("This machine does not see the library now: ")
     assert "“Books”" in error
     assert error.endswith("then try again.")
-    assert result["files"] == []
+    assert [(file["ok"], file["error"]) for file in result["files"]] == [(False, "not found here")] * len(
+        GOOD
+    )
     assert result["mount_path"] == str(root)
     assert (result["writable"], result["writable_error"]) == (False, "not checked")
 
@@ -407,7 +430,7 @@ async def test_a_root_that_is_no_path_of_this_machine_is_never_looked_for_in_the
     files = plant(tmp_path / "Z:\\Books", GOOD)
     error, result = await Rig(Path("Z:\\Books"), files).failed()
     assert "is not a folder’s full path on this machine" in error
-    assert result["files"] == []
+    assert {file["error"] for file in result["files"]} == {"not found here"}
 
 
 async def test_a_library_that_goes_away_while_it_is_looked_at_is_not_seen(tmp_path: Path) -> None:
