@@ -15,7 +15,7 @@ from bridge_agent.home.keys import HOME
 from bridge_agent.protocol.bridge import API
 from bridge_agent.web.bodies import refuse_foreign_type
 from bridge_agent.web.errors import ApiError, Handler
-from bridge_agent.web.security import judge_origin
+from bridge_agent.web.security import SAFE_METHODS, judge_origin
 
 _DECLARED = "__access__"
 _CREDENTIAL: web.RequestKey[Credential] = web.RequestKey("credential", Credential)
@@ -90,7 +90,7 @@ def _token(request: web.Request, kinds: frozenset[Kind]) -> str | None:
 
 @web.middleware
 async def gate(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Judge origin and body type, then the credential, before a handler of the JSON routes runs."""
+    """Judge origin, credential and body type before a handler of the JSON routes runs."""
     home = request.app[HOME]
     judge_origin(request, (home.settings.public_url, home.settings.address))
     access = declared(request.match_info.handler)
@@ -98,15 +98,32 @@ async def gate(request: web.Request, handler: Handler) -> web.StreamResponse:
         if request.path.startswith(f"{API}/") and request.match_info.http_exception is None:
             raise unauthorized()
         return await handler(request)
+    if access.kinds:
+        request[_CREDENTIAL] = await _let_in(request, access)
     if not access.raw_body:
         refuse_foreign_type(request)
-    if not access.kinds:
-        return await handler(request)
-    request[_CREDENTIAL] = await _let_in(request, access)
-    response = await handler(request)
+    response = await (handler(request) if request.method in SAFE_METHODS else _to_its_end(request, handler))
     if "session" in access.kinds:
         renew_cookie(request, response)
     return response
+
+
+async def _to_its_end(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Run a handler that changes something whole, even when its caller hangs up in the middle.
+
+    What follows a commit (waking polls, dropping a copy, deleting a library's jobs) would else be left out.
+    """
+
+    async def run() -> web.StreamResponse | Exception:
+        try:
+            return await handler(request)
+        except Exception as error:
+            return error
+
+    outcome = await request.app[HOME].tasks.shielded(run(), f"{request.method} {request.path}")
+    if isinstance(outcome, Exception):
+        raise outcome
+    return outcome
 
 
 async def _let_in(request: web.Request, access: Access) -> Credential:

@@ -87,7 +87,8 @@ class Offer:
     """What a holder says of the bytes that it will send."""
 
     job_id: int
-    attempt: int
+    attempt: int | None
+    """None where none was named, or what no number is."""
     name: str
     content_type: str
     sha256: str
@@ -100,14 +101,19 @@ class Offer:
             )
         if self.content_type not in ARTIFACT_TYPES:
             raise BadArtifact(f"An artifact’s type is one of {', '.join(sorted(ARTIFACT_TYPES))}; send that.")
-        if not 0 < self.attempt < 1 << 53:
+        if self.attempt is None:
             raise BadArtifact("X-Job-Attempt takes the attempt that the claim returned; send it.")
         if not _SUM.match(self.sha256):
             raise BadArtifact("X-Content-SHA256 takes the SHA-256 of the bytes in hex; send it.")
 
     def key(self) -> dict[str, object]:
         """Return what the statements bind."""
-        return {"job_id": self.job_id, "attempt": self.attempt, "name": self.name}
+        return {"job_id": self.job_id, "attempt": self.claimed, "name": self.name}
+
+    @property
+    def claimed(self) -> int:
+        """The attempt; 0, which no claim has, for what none can have had (R-064)."""
+        return self.attempt if self.attempt is not None and self.attempt < 1 << 53 else 0
 
 
 class Artifacts:
@@ -182,7 +188,7 @@ class _Taking:
         offer = self.offer
         if not credentials.bridge_token_works(connection, self.token_hash, moment.text):
             return TokenRevoked()
-        if not leases.renew(connection, offer.job_id, offer.attempt, moment, self.lease_s):
+        if not leases.renew(connection, offer.job_id, offer.claimed, moment, self.lease_s):
             row = connection.execute(_JOBS_SQL["get"], (offer.job_id,)).fetchone()
             return NotHeld(None if row is None else row["state"])
         there = connection.execute(_SQL["find"], offer.key()).fetchone()
@@ -194,7 +200,7 @@ class _Taking:
 
     def _keep(self, connection: sqlite3.Connection, incoming: Incoming, moment: Moment) -> Artifact:
         offer = self.offer
-        self.files.settle(incoming, offer.job_id, offer.attempt, offer.name)
+        self.files.settle(incoming, offer.job_id, offer.claimed, offer.name)
         values = {
             **offer.key(),
             "content_type": offer.content_type,

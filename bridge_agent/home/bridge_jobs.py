@@ -181,7 +181,7 @@ class BridgeJobs:
         values: Json = {
             "kind": kind,
             "library_id": library_id,
-            "before": before or _LAST_ID,
+            "before": _LAST_ID if before is None else before,
             "limit": limit + 1,
         }
         jobs = await self._db.read(lambda c: _listed(c, state, values))

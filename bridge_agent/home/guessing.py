@@ -24,16 +24,16 @@ class Guessing:
 
         Raises ApiError 429 `rate_limited`, without having begun the work.
         """
-        async with self._one:
-            try:
+        try:
+            async with self._one:
                 self._failures.check(address)
-            except BaseException:
-                if asyncio.iscoroutine(work):
-                    work.close()
-                raise
-            found = await work
-            if found is None:
-                self._failures.failed(address)
-            else:
-                self._failures.succeeded(address)
-            return found
+                found = await work
+                if found is None:
+                    self._failures.failed(address)
+                else:
+                    self._failures.succeeded(address)
+                return found
+        finally:
+            # Closed where it was never begun: refused, or its caller gone while it waited for its turn.
+            if asyncio.iscoroutine(work):
+                work.close()

@@ -19,16 +19,17 @@ def decode(raw: bytes, kind: type[T]) -> T:
         return msgspec.json.decode(raw, type=kind)
     except msgspec.ValidationError:
         raise
+    except RecursionError as error:
+        raise msgspec.DecodeError("it is nested too deep") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         return msgspec.convert(_plain_json(raw, error), type=kind)
 
 
 def _plain_json(raw: bytes, first: Exception) -> object:
     try:
-        value = json.loads(raw.decode("utf-8", "replace"), strict=False, parse_constant=_refuse)
+        return _whole(json.loads(raw.decode("utf-8", "replace"), strict=False, parse_constant=_refuse))
     except (ValueError, RecursionError):
         raise msgspec.DecodeError(str(first)) from first
-    return _whole(value)
 
 
 def _refuse(constant: str) -> float:

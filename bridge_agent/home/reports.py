@@ -15,6 +15,8 @@ from bridge_agent.web.errors import ApiError
 MOST_BYTES = 4 << 20
 """What a report's body may be at all: its result may be written in escapes several times its size."""
 _LARGEST_ATTEMPT = 1 << 53
+_DEEPEST = 100
+"""SQLite takes no JSON deeper than 1000, and whoever writes it out again walks it level by level."""
 
 
 @dataclass(frozen=True)
@@ -45,14 +47,13 @@ def parse(raw: bytes) -> Taken:
         raise _refused(f"The report is not right: {error}; update the Bridge.") from error
     except msgspec.DecodeError as error:
         raise _refused("The report is not valid JSON; update the Bridge.") from error
-    if not 0 < report.attempt < _LARGEST_ATTEMPT:
-        raise _refused("A report names the attempt that its claim returned; update the Bridge.")
     if report.state not in REPORTABLE:
         raise _refused(
             "A report’s state is running, done, failed, needs_attention or cancelled; update the Bridge."
         )
     return Taken(
-        attempt=report.attempt,
+        # An attempt that no claim can have had is one that does not hold the job (R-064), no wrong form.
+        attempt=report.attempt if 0 < report.attempt < _LARGEST_ATTEMPT else 0,
         state=JobState(report.state),
         progress=_progress(report.progress),
         result=_result(report.result),
@@ -82,6 +83,8 @@ def _progress(sent: Progress | None) -> str | None:
 def _result(sent: Json | None) -> str | None:
     if sent is None:
         return None
+    if _deeper_than(_DEEPEST, sent):
+        raise _refused(f"A result is nested at most {_DEEPEST} deep; report a flatter one.")
     try:
         raw = encode(sent)
     except (UnicodeEncodeError, OverflowError):
@@ -89,6 +92,21 @@ def _result(sent: Json | None) -> str | None:
     if len(raw) > RESULT_BYTES:
         raise too_large()
     return raw.decode()
+
+
+def _deeper_than(most: int, value: object) -> bool:
+    level: list[object] = [value]
+    for _ in range(most + 1):
+        inner: list[object] = []
+        for item in level:
+            if isinstance(item, dict):
+                inner += item.values()
+            elif isinstance(item, list):
+                inner += item
+        if not inner:
+            return False
+        level = inner
+    return True
 
 
 def _error(sent: str | None) -> str | None:

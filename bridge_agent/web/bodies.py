@@ -1,5 +1,6 @@
 """Bodies of JSON routes: read with a limit, refused when they are forms or text, turned into messages."""
 
+import re
 from typing import TypeVar
 
 import msgspec
@@ -11,6 +12,7 @@ from bridge_agent.web.errors import ApiError
 T = TypeVar("T")
 
 MOST_BYTES = 1 << 20
+_WHOLE = re.compile(r"[+-]?[0-9]{1,100}\Z")
 
 
 def refuse_foreign_type(request: web.Request) -> None:
@@ -34,7 +36,7 @@ async def read_json(
         return decode(raw or b"{}", kind)
     except msgspec.ValidationError as error:
         raise ApiError(400, code, f"The body is not what this address takes: {error}.") from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ApiError(400, code, "The body is not valid JSON; send an object.") from error
 
 
@@ -56,11 +58,10 @@ def int_query(request: web.Request, name: str, default: int, least: int, most: i
     text = request.query.get(name, "")
     if not text:
         return default
-    try:
-        value = int(text)
-    except ValueError:
-        raise ApiError(400, "bad_request", f"“{name}” takes a whole number.") from None
-    return max(least, min(value, most))
+    # int() would take “1_0” and the figures of other scripts too.
+    if not _WHOLE.match(text):
+        raise ApiError(400, "bad_request", f"“{name}” takes a whole number; send one.")
+    return max(least, min(int(text), most))
 
 
 def id_in_path(request: web.Request, name: str = "id") -> int:

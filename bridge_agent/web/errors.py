@@ -16,7 +16,7 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 _WORDS = {
     404: ("not_found", "There is nothing at this address; check its spelling."),
-    405: ("method_not_allowed", "This address does not take this method."),
+    405: ("method_not_allowed", "This address does not take this method; see the header Allow."),
     413: ("too_large", "What was sent is too large for this address."),
 }
 
@@ -75,6 +75,8 @@ def as_api_error(error: Exception, what: str) -> ApiError:
     if isinstance(error, web.HTTPException):
         code, message = _WORDS.get(error.status, ("error", error.reason or "The request was refused."))
         return ApiError(error.status, code, message)
+    if isinstance(error, web.RequestPayloadError):
+        return ApiError(400, "bad_request", "The body can’t be read to its end; send it whole and unpacked.")
     if isinstance(error, (StoreFull, TryLater)):
         return ApiError(503, error.code, error.message)
     if isinstance(error, BridgeError):
@@ -97,7 +99,10 @@ def json_errors(prefix: str) -> Middleware:
         except web.HTTPException as error:
             if error.status < 400:
                 raise
-            return as_api_error(error, request.path).response()
+            answer = as_api_error(error, request.path).response()
+            if "Allow" in error.headers:
+                answer.headers["Allow"] = error.headers["Allow"]
+            return answer
         except ConnectionResetError:
             raise
         except Exception as error:

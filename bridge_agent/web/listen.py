@@ -8,6 +8,7 @@ import ssl
 import sys
 
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from bridge_agent.base.errors import BridgeError
 from bridge_agent.base.tasks import Tasks
@@ -17,6 +18,21 @@ from bridge_agent.settings import Address
 _log = logging.getLogger(__name__)
 _FIRST_BYTE_S = 30.0
 _TLS_HANDSHAKE = b"\x16"
+
+
+class _NoStrangers(logging.Filter):
+    """Keeps requests that are no HTTP, and bodies that don't unpack, out of the log.
+
+    Whoever reaches the port could else fill the log, with a traceback for each; the sender is answered 400.
+    """
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Tell whether a record is logged."""
+        error = record.exc_info[1] if record.exc_info else None
+        return not isinstance(error, (HttpProcessingError, web.RequestPayloadError))
+
+
+_NO_STRANGERS = _NoStrangers()
 
 
 class PortTaken(BridgeError):
@@ -30,6 +46,7 @@ class Listener:
 
     def __init__(self, app: web.Application, address: Address, setting: str) -> None:
         """Prepare to serve; `setting` is named when the address can't be used."""
+        logging.getLogger("aiohttp.server").addFilter(_NO_STRANGERS)
         self._runner = web.AppRunner(
             app,
             handler_cancellation=True,

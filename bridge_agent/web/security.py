@@ -132,5 +132,5 @@ class Csrf:
 
     def check(self, session: str, given: str) -> None:
         """Raise ApiError 403 `csrf` when a form's token is not the session's."""
-        if not hmac.compare_digest(self.token(session), given):
+        if not hmac.compare_digest(self.token(session).encode(), given.encode("utf-8", "replace")):
             raise ApiError(403, "csrf", "This form was too old; load the page again and send it once more.")

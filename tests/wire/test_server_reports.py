@@ -54,8 +54,6 @@ async def test_a_job_that_needs_attention_goes_on_or_ends(house: Rig):
         {"state": "running"},
         {"attempt": "1", "state": "running"},
         {"attempt": True, "state": "running"},
-        {"attempt": 0, "state": "running"},
-        {"attempt": 1 << 70, "state": "running"},
         {"attempt": 1, "state": "running", "progress": "half"},
         {"attempt": 1, "state": "running", "progress": {"message": "no step"}},
         {"attempt": 1, "state": "done", "result": []},

@@ -10,6 +10,7 @@ from bridge_agent.home.artifact_files import ArtifactTooLarge
 from bridge_agent.home.artifacts import Artifact, Offer
 from bridge_agent.home.keys import HOME
 from bridge_agent.home.ranges import Part, Unsatisfiable, part_of
+from bridge_agent.home.routes.bridge import job_in_path
 from bridge_agent.protocol.bridge import API, ARTIFACT_BYTES, CONTENT_SHA256, JOB_ATTEMPT, plain
 from bridge_agent.web.bodies import id_in_path
 from bridge_agent.web.errors import ApiError, json_response
@@ -25,8 +26,8 @@ async def put(request: web.Request) -> web.Response:
         raise ArtifactTooLarge
     attempt = request.headers.get(JOB_ATTEMPT, "")
     offer = Offer(
-        job_id=id_in_path(request),
-        attempt=int(attempt) if attempt.isascii() and attempt.isdigit() and len(attempt) < 16 else 0,
+        job_id=job_in_path(request),
+        attempt=int(attempt) if attempt.isascii() and attempt.isdigit() and len(attempt) < 100 else None,
         name=request.match_info["name"],
         content_type=request.content_type,
         sha256=request.headers.get(CONTENT_SHA256, "").strip().lower(),

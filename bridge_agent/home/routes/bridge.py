@@ -1,12 +1,13 @@
 """The Bridge's own routes: its heartbeat, its claims, its reports, the books it asks for (R-027)."""
 
 import math
+import re
 
 from aiohttp import web
 
 from bridge_agent.home import heartbeats, reports
 from bridge_agent.home.access import credential, takes, unauthorized
-from bridge_agent.home.bridge_jobs import NoSuchBook
+from bridge_agent.home.bridge_jobs import NoSuchBook, NotHeld
 from bridge_agent.home.job import Job
 from bridge_agent.home.keys import HOME
 from bridge_agent.home.waits import Ask, Nothing
@@ -24,8 +25,9 @@ from bridge_agent.web.bodies import id_in_path, read_limited
 from bridge_agent.web.errors import ApiError, json_response, no_content
 from bridge_agent.web.security import HEADERS
 
-_STATUS_BYTES = 1 << 20
+_STATUS_BYTES = 4 << 20
 _ID_LENGTH = 100
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?\Z")
 
 
 @takes("bridge")
@@ -89,13 +91,19 @@ def _ask(request: web.Request) -> Ask:
 
 def _wait(request: web.Request) -> float:
     text = request.query.get("wait", "0")
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = math.nan
+    # float() would take “1_0” and the figures of other scripts too.
+    seconds = float(text) if _NUMBER.match(text) else math.nan
     if not math.isfinite(seconds) or seconds < 0:
         raise ApiError(400, "bad_request", "“wait” takes a number of seconds from 0 to 25.")
     return min(seconds, MAX_WAIT_S)
+
+
+def job_in_path(request: web.Request) -> int:
+    """Read the id of the job that a holder names; raises NotHeld where no job can have it (R-064)."""
+    try:
+        return id_in_path(request)
+    except ApiError as error:
+        raise NotHeld(None) from error
 
 
 @takes("bridge")
@@ -104,7 +112,7 @@ async def report(request: web.Request) -> web.Response:
     raw = await read_limited(request, reports.MOST_BYTES, "result_too_large")
     taken = reports.parse(raw)
     home = request.app[HOME]
-    answer = await home.jobs.report(credential(request).hash, id_in_path(request), taken)
+    answer = await home.jobs.report(credential(request).hash, job_in_path(request), taken)
     return json_response(plain(answer))
 
 

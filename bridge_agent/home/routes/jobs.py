@@ -22,7 +22,7 @@ class NewJob(msgspec.Struct):
     library_id: int
     path: str | None = None
     params: Json | None = None
-    priority: int = 0
+    priority: int | None = None
 
 
 @takes("session", "api_key", admin=True)
@@ -30,7 +30,7 @@ async def queue(request: web.Request) -> web.Response:
     """POST /admin/bridge/jobs: 201 a new job, 200 the open one (R-051)."""
     body = await read_json(request, NewJob, code="invalid_params")
     job, created = await request.app[HOME].jobs.queue(
-        body.kind, body.library_id, body.path, body.params, body.priority
+        body.kind, body.library_id, body.path, body.params, body.priority or 0
     )
     return json_response(job.wire(), status=201 if created else 200)
 
@@ -44,11 +44,17 @@ async def list_jobs(request: web.Request) -> web.Response:
     page = await request.app[HOME].jobs.list(
         state=state,
         kind=request.query.get("kind") or None,
-        library_id=int_query(request, "library_id", 0, 0, _LARGEST) or None,
-        before=int_query(request, "before", 0, 0, _LARGEST) or None,
+        library_id=_asked(request, "library_id"),
+        before=_asked(request, "before"),
         limit=int_query(request, "limit", MOST_LISTED, 1, MOST_LISTED),
     )
     return json_response({"jobs": [job.wire() for job in page.jobs], "next_before": page.next_before})
+
+
+def _asked(request: web.Request, name: str) -> int | None:
+    """Read an id that narrows the list; one that no row can have leaves nothing, and an absent one all."""
+    given = int_query(request, name, -1, 0, _LARGEST)
+    return None if given == -1 else given
 
 
 @takes("session", "api_key", admin=True)
