@@ -71,17 +71,19 @@ def _address(text: str) -> Address:
 
 
 def _seconds(text: str) -> float:
-    value = float(text)
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
     if not 0 < value < float("inf"):
         raise ValueError("needs a number of seconds above 0")
     return value
 
 
 def _count(text: str) -> int:
-    value = int(text)
-    if value < 1:
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
         raise ValueError("needs a whole number from 1")
-    return value
+    return int(text)
 
 
 def _switch(text: str) -> bool:
@@ -99,9 +101,15 @@ def _processes(text: str) -> int | None:
 
 
 def _url(text: str) -> str:
-    parts = urllib.parse.urlsplit(text)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ValueError("needs an absolute address that begins with http:// or https://")
+    wanted = ValueError("needs an absolute address that begins with http:// or https://")
+    try:
+        parts = urllib.parse.urlsplit(text)
+        right = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError as error:
+        # A host in half a bracket, or a port above 65535.
+        raise wanted from error
+    if not right:
+        raise wanted
     return text.rstrip("/")
 
 
@@ -115,8 +123,11 @@ def _names(text: str) -> tuple[str, ...]:
 
 def _networks(text: str) -> tuple[str, ...]:
     names = _names(text)
-    for name in names:
-        ipaddress.ip_network(name, strict=False)
+    try:
+        for name in names:
+            ipaddress.ip_network(name, strict=False)
+    except ValueError as error:
+        raise ValueError("needs IP addresses or networks, like 10.0.0.0/8, joined by ,") from error
     return names
 
 
@@ -380,6 +391,8 @@ def _find(
         return value, Origin("flag", shown)
     env = cls.env_name(name)
     if text := environ.get(env, "").strip():
+        # Blanks at a password's ends are part of it.
+        text = environ[env] if declared.metadata["secret"] else text
         return _parsed(declared, text, env), Origin("environment", env)
     if declared.metadata["secret"] and (path := environ.get(env + "_FILE", "").strip()):
         return _parsed(declared, _secret(env, path), env + "_FILE"), Origin("environment", env + "_FILE")

@@ -55,7 +55,10 @@ def test_a_secret_comes_from_a_file_too_without_its_last_newline(tmp_path):
         ("BRIDGE_LISTEN", "a:99999"),
         ("BRIDGE_HEARTBEAT_SECONDS", "0"),
         ("BRIDGE_HEARTBEAT_SECONDS", "nan"),
+        ("BRIDGE_HEARTBEAT_SECONDS", "soon"),
         ("BRIDGE_PUBLIC_URL", "ftp://x"),
+        ("BRIDGE_PUBLIC_URL", "http://x:99999"),
+        ("BRIDGE_PUBLIC_URL", "http://[::1"),
         ("BRIDGE_TOKEN_STORE", "cloud"),
     ],
 )
@@ -63,6 +66,20 @@ def test_a_wrong_value_names_its_setting_and_what_it_needs(tmp_path, name, value
     with pytest.raises(SettingsError, match=name) as caught:
         load(tmp_path, {name: value})
     assert caught.value.exit_code == ExitCode.USAGE
+    assert "but needs " in caught.value.message
+
+
+@pytest.mark.parametrize(("name", "value"), [("MAX_ATTEMPTS", "1.5"), ("TRUSTED_PROXIES", "10.0.0.0/99")])
+def test_a_wrong_value_of_the_home_server_says_what_it_needs(tmp_path, name, value):
+    with pytest.raises(SettingsError, match=f"BRIDGE_HOME_{name} is .* but needs"):
+        HomeSettings.load({"BRIDGE_HOME_DATA_DIR": str(tmp_path), f"BRIDGE_HOME_{name}": value})
+
+
+def test_blanks_at_a_passwords_ends_belong_to_it(tmp_path):
+    given = {"BRIDGE_HOME_DATA_DIR": str(tmp_path), "BRIDGE_HOME_ADMIN_PASSWORD": " a b "}
+    assert HomeSettings.load(given).admin_password == " a b "
+    given["BRIDGE_HOME_ADMIN_PASSWORD"] = "  "
+    assert HomeSettings.load(given).admin_password == ""
 
 
 def test_a_wrong_secret_is_not_repeated(tmp_path):
