@@ -186,5 +186,5 @@ def shares(results: Results) -> tuple[WorkerShare, ...]:
 
 
 def _plain(result: Result) -> dict[str, Any]:
-    plain: dict[str, Any] = msgspec.to_builtins(result)
+    plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(result))
     return plain

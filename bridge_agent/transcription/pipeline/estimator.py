@@ -1,6 +1,7 @@
 """The estimator: how fast a book is transcribed and how long it will still take, from what was seen."""
 
 import heapq
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -26,6 +27,7 @@ class _Running:
     samples: int
     since: float
     words: int = 0
+    words_at: float = 0.0
 
 
 @dataclass
@@ -59,10 +61,12 @@ class Estimator:
         """An executor has begun a part."""
         self._running[part] = _Running(executor, samples, now)
 
-    def heard(self, part: int, words: int) -> None:
+    def heard(self, part: int, words: int, now: float) -> None:
         """So many words of a part are heard; fewer than before when it was begun anew."""
-        if (running := self._running.get(part)) is not None:
-            running.words = words
+        running = self._running.get(part)
+        if running is not None and words != running.words:
+            # Words come window after window: they tell the speed up to when the last ones came.
+            running.words, running.words_at = words, now
 
     def ended(self, part: int, now: float, *, done: bool, words: int = 0) -> None:
         """A part has come to its end, finished or not."""
@@ -74,18 +78,22 @@ class Estimator:
         self._words += words
         self._worded_s += running.samples / RATE
 
-    def speed_of(self, executor: str, now: float) -> float:
+    def at_work(self) -> dict[str, int]:
+        """Return how many parts each executor hears now."""
+        return dict(Counter(running.executor for running in self._running.values()))
+
+    def speed_of(self, executor: str) -> float:
         """Return the speed of one part at this executor; 0 while nothing is known."""
         pace = self._paces.get(executor)
         if pace is not None and pace.speed > 0:
             return pace.speed
         if self._known.get(executor, 0.0) > 0:
             return self._known[executor]
-        return self._first_signs(executor, now)
+        return self._first_signs(executor)
 
-    def speed(self, places: Mapping[str, int], now: float) -> float:
+    def speed(self, places: Mapping[str, int]) -> float:
         """Return the speed of all together, by how many parts each executor takes at once."""
-        return sum(self.speed_of(name, now) * count for name, count in places.items())
+        return sum(self.speed_of(name) * count for name, count in places.items())
 
     def done_s(self, now: float) -> float:
         """Return about how many seconds of audio of unfinished parts are heard."""
@@ -97,7 +105,7 @@ class Estimator:
         `waiting` are the samples of the parts that nobody has begun, in their order: they are dealt out as
         they will be, each to who is free first.
         """
-        speeds = {name: self.speed_of(name, now) for name in places}
+        speeds = {name: self.speed_of(name) for name in places}
         known = [speed for speed in speeds.values() if speed > 0]
         if not known:
             return None
@@ -135,7 +143,7 @@ class Estimator:
         return max(expected - (now - running.since), _OVERDUE * expected)
 
     def _progress(self, running: _Running, now: float) -> float:
-        speed = self.speed_of(running.executor, now)
+        speed = self.speed_of(running.executor)
         if speed > 0:
             return min(_NEARLY, (now - running.since) * speed * RATE / running.samples)
         return self._share(running)
@@ -145,12 +153,12 @@ class Estimator:
         pace = self._words / self._worded_s if self._words and self._worded_s else _WORDS_A_SECOND
         return min(_NEARLY, running.words / pace * RATE / running.samples) if running.samples else 0.0
 
-    def _first_signs(self, executor: str, now: float) -> float:
+    def _first_signs(self, executor: str) -> float:
         """Return the speed that the words of parts under way tell, while none is finished."""
         audio = took = 0.0
         for running in self._running.values():
             share = self._share(running)
             if running.executor == executor and share >= _SAYS_SOMETHING:
                 audio += share * running.samples / RATE
-                took += now - running.since
+                took += running.words_at - running.since
         return audio / took if took > 0 else 0.0

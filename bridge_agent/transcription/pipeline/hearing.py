@@ -1,5 +1,6 @@
 """The step `transcribe`: a part's audio is handed to an executor, its words are handed in."""
 
+import contextlib
 from pathlib import Path
 
 from bridge_agent.base.threads import in_thread
@@ -54,21 +55,22 @@ class Hearing:
         places = self._tools.places()
         if place >= places[self._executor.name]:
             return False
-        now = self._tools.clock.monotonic()
-        speeds = {name: self._live.estimator.speed_of(name, now) * n for name, n in places.items() if n}
-        mine = self._live.estimator.speed_of(self._executor.name, now)
+        estimator = self._live.estimator
+        mine = estimator.speed_of(self._executor.name)
         waiting = self._live.waiting()
         if not waiting:
             return True
         part = max(waiting) / RATE
-        return worth_taking(mine, sum(speeds.values()) - mine, part, sum(waiting) / RATE)
+        return worth_taking(mine, estimator.speed(places) - mine, part, sum(waiting) / RATE)
 
     async def _hear(self, task: Task) -> Task | None:
         live, clock = self._live, self._tools.clock
         live.began(task, self._executor.name, clock.monotonic())
         done, words = None, 0
         try:
-            result = await self._executor.run(self._work(task), lambda text: live.heard(task, text))
+            result = await self._executor.run(
+                self._work(task), lambda text: live.heard(task, text, clock.monotonic())
+            )
             self._away_since = None
             words = sum(len(segment.text.split()) for segment in result.segments)
             done = await self._tools.desk.heard(task.claim, result, self._executor.name)
@@ -80,8 +82,13 @@ class Hearing:
             raise self._missing(missing) from missing
         finally:
             live.ended(task, clock.monotonic(), done=done is not None, words=words)
-        await in_thread(lambda: self._path(task).unlink(missing_ok=True))
+        # Not waited for: the last part's end is the recording's, and nothing may be cancelled after it.
+        self._tools.tasks.spawn(in_thread(self._remove, task), "removal of cut audio")
         return done
+
+    def _remove(self, task: Task) -> None:
+        with contextlib.suppress(OSError):
+            self._path(task).unlink(missing_ok=True)
 
     def _missing(self, error: EngineUnavailable | ModelError) -> Exception:
         """Return what an engine that is not there means: a wait at first, then a trouble of the book."""

@@ -67,11 +67,11 @@ class Live:
         self.estimator.began(task.number, executor, task.samples, now)
         self.changed()
 
-    def heard(self, task: Task, text: str) -> None:
+    def heard(self, task: Task, text: str, now: float) -> None:
         """A part has these words so far."""
         self.under_way[task.number] = text
         self.last_words = text[-_TAIL:]
-        self.estimator.heard(task.number, len(text.split()))
+        self.estimator.heard(task.number, len(text.split()), now)
         self.changed()
 
     def ended(self, task: Task, now: float, *, done: bool, words: int = 0) -> None:
@@ -99,9 +99,10 @@ class Live:
             "parts_reused": self.reused,
             "done_seconds": round(self.done_s(now), 1),
             "total_seconds": round(self.total_s, 1),
-            "speed": round(self.estimator.speed(places, now), 2),
+            "speed": round(self.estimator.speed(places), 2),
             "left_seconds": None if left is None else round(left),
             "words": self.last_words,
+            "at_work": self.estimator.at_work(),
         }
 
 

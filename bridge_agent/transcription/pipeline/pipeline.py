@@ -236,6 +236,7 @@ class Pipeline:
         order = asked.order
         progress("probe", "Reading the audio", None, None)
         info = await self._info(order.settings.model, progress)
+        progress("probe", "Reading the audio", None, None)
         survey = await self._survey(order, progress)
         settings = await self._settings(recording_id, asked, survey, info)
         plan = planning.make(survey, settings)

@@ -151,7 +151,7 @@ class Run:
             return
         self._told_at = now
         places, live = self._tools.places(), self._live
-        said = message(live.estimator.speed(places, now), live.left_s(places, now))
+        said = message(live.estimator.speed(places), live.left_s(places, now))
         self._progress("transcribe", said, round(live.done_s(now), 1), round(live.total_s, 1))
 
     async def _count_time(self, least_s: float) -> None:

@@ -31,7 +31,7 @@ async def test_parts_go_from_created_over_converted_to_done_and_leave_nothing_be
     assert await words(rig, id_) == ["worda", "wordb", "wordc", "wordd", "worde"]
     assert set(map(tuple, seen.values())) == {("created", "converted", "converted", "done")}
     assert rig.decoder.open_streams == 0
-    assert list((rig.folder / "cut" / str(id_)).iterdir()) == []
+    await rig.until(lambda: not list((rig.folder / "cut" / str(id_)).iterdir()))
     assert [told.state for _, told in rig.sender.told] == ["done"]
 
 
