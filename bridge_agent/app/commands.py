@@ -173,6 +173,8 @@ def _call(data_dir: Path | None, method: str, path: str, body: object = None) ->
             http.request(method, control.url + path, json=body) as response,
         ):
             answer: dict[str, Any] = await response.json(content_type=None)
+            if response.status == 503:
+                raise TryLater(str(answer["error"]["message"]))
             if response.status >= 400:
                 raise BridgeError(str(answer["error"]["message"]))
             return answer

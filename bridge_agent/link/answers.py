@@ -76,7 +76,7 @@ def speaks_of(answer: Answer, kind: type[msgspec.Struct]) -> bool:
 
     Some other machine's `{"status": "sign in"}` must not pass for the server having taken a report.
     """
-    body = msgspec.json.decode(answer.body)
+    body = _json(answer)
     return isinstance(body, dict) and (not body or any(name in body for name in kind.__struct_fields__))
 
 
@@ -121,29 +121,31 @@ def _flat(answer: Answer) -> ErrorBody | None:
     """
     if answer.status != HTTPStatus.CONFLICT:
         return None
-    try:
-        body = msgspec.json.decode(answer.body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    body = _json(answer)
+    if not isinstance(body, dict) or body.get("error") not in (NotHeld.code, NoHeartbeat.code):
         return None
-    code = body.get("error") if isinstance(body, dict) else None
-    if code not in (NotHeld.code, NoHeartbeat.code):
-        return None
-    state = body.get("state")
+    code, state = body["error"], body.get("state")
     return ErrorBody(code=code, state=state if isinstance(state, str) else None)
 
 
 def said(answer: Answer) -> str | None:
     """Return the server's own message out of a JSON body of any shape, cleaned and cut; None without one."""
-    try:
-        body = msgspec.json.decode(answer.body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return None
+    body = _json(answer)
     if not isinstance(body, dict):
         return None
     inner = body.get("error")
     candidates = [inner.get("message")] if isinstance(inner, dict) else []
     candidates += [body.get("message"), body.get("detail"), inner]
     return next((tidy(text) for text in candidates if isinstance(text, str) and tidy(text)), None)
+
+
+def _json(answer: Answer) -> object:
+    """Return a body as JSON of any shape; None where it is none."""
+    try:
+        body: object = msgspec.json.decode(answer.body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return body
 
 
 def tidy(text: str) -> str:

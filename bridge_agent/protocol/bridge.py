@@ -268,7 +268,10 @@ def decode_loosely(raw: bytes, kind: type[T]) -> T:
 
     Raises msgspec.DecodeError, msgspec.ValidationError among it.
     """
-    return msgspec.convert(_without_nulls(msgspec.json.decode(raw)), kind)
+    try:
+        return msgspec.convert(_without_nulls(msgspec.json.decode(raw)), kind)
+    except RecursionError as error:
+        raise msgspec.DecodeError("it is nested too deeply") from error
 
 
 def _without_nulls(value: Any) -> Any:  # noqa: ANN401 - JSON of any shape

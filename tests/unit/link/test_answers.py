@@ -173,3 +173,12 @@ def test_nulls_inside_a_jobs_params_are_left_to_its_handler():
 )
 def test_another_machines_object_is_no_taken_report(body, taken):
     assert answers.speaks_of(answer(200, body), ReportAnswer) is taken
+
+
+@pytest.mark.parametrize("status", [200, 400, 401, 409])
+def test_a_bottomless_answer_is_no_answer_of_this_api(status):
+    deep = '{"job": ' * 50_000
+    closed = "[" * 900 + "]" * 900
+    for body in (deep, closed, f'{{"error": {closed}}}'):
+        with pytest.raises(ServerAway):
+            answers.value(answer(status, body), ClaimAnswer)
