@@ -75,7 +75,17 @@ async def test_detecting_a_language(pool_of):
     assert await pool.detect_language(silence(5)) == {}
 
 
-@pytest.mark.parametrize("trait", ["die", "abort", "exit=3", "hang", "fail", "memory", "eat=400000000"])
+@pytest.mark.parametrize(
+    "trait",
+    [
+        "die",
+        "fail",
+        *(
+            pytest.param(each, marks=pytest.mark.slow)
+            for each in ("abort", "exit=3", "hang", "memory", "eat=400000000")
+        ),
+    ],
+)
 async def test_a_child_that_breaks_is_replaced_and_its_part_heard_again_with_the_same_settings(
     pool_of, quick, tmp_path, trait
 ):
@@ -88,11 +98,13 @@ async def test_a_child_that_breaks_is_replaced_and_its_part_heard_again_with_the
     assert len(pool.view()["children"]) == 1
 
 
+@pytest.mark.slow
 async def test_a_child_that_gives_no_sign_is_replaced(pool_of, quick, tmp_path):
     pool = pool_of(f"scripted:stuck@{tmp_path / 'once'}", limits=quick(silent=2.5))
     assert (await pool.transcribe(PART, Context())).segments
 
 
+@pytest.mark.slow
 async def test_a_child_that_works_for_ever_is_replaced(pool_of, quick, tmp_path):
     pool = pool_of(f"scripted:busy=60@{tmp_path / 'once'}", limits=quick(least=1.0, patience=0.01))
     assert (await pool.transcribe(PART, Context())).segments
@@ -120,9 +132,9 @@ async def test_a_rung_that_two_parts_needed_is_where_the_next_begins(pool_of, ca
         ("die", OutOfMemory, "ran out of memory: choose a smaller model"),
         ("abort", EngineDied, "crashed in native code"),
         ("library", EngineDied, r"needs the library libcudnn_ops_infer\.so\.8"),
-        ("exit=5", EngineDied, r"exit code 5\)"),
-        ("memory", OutOfMemory, "smaller model"),
-        ("fail", EngineDied, "the script says so"),
+        pytest.param("exit=5", EngineDied, r"exit code 5\)", marks=pytest.mark.slow),
+        pytest.param("memory", OutOfMemory, "smaller model", marks=pytest.mark.slow),
+        pytest.param("fail", EngineDied, "the script says so", marks=pytest.mark.slow),
     ],
 )
 async def test_when_the_whole_ladder_fails_the_last_reason_is_told(pool_of, trait, kind, sentence):
@@ -132,11 +144,13 @@ async def test_when_the_whole_ladder_fails_the_last_reason_is_told(pool_of, trai
     assert pool.view()["children"] == []
 
 
+@pytest.mark.slow
 async def test_hanging_always_is_told_as_such(pool_of, quick):
     with pytest.raises(EngineHung, match="did nothing any more"):
         await pool_of("scripted:hang", limits=quick(still=0.3)).transcribe(PART, Context())
 
 
+@pytest.mark.slow
 async def test_eating_memory_always_is_told_with_its_size(pool_of, quick):
     pool = pool_of("scripted:eat=400000000", limits=quick(memory=300 * 1024**2))
     with pytest.raises(
@@ -175,6 +189,7 @@ async def test_an_idle_child_ends_and_gives_its_memory_back(pool_of, quick):
     assert (await pool.transcribe(PART, Context())).segments
 
 
+@pytest.mark.slow
 async def test_a_child_is_replaced_after_its_number_of_parts(pool_of, quick):
     pool = pool_of(limits=quick(parts=2))
     pids = set()
@@ -206,6 +221,7 @@ async def test_lost_sentences_are_heard_once_more_accurately(pool_of):
     assert heard.flags == ("rerun",)
 
 
+@pytest.mark.slow
 async def test_another_model_for_one_part_replaces_the_idle_child(pool_of):
     pool = pool_of()
     await pool.transcribe(PART, Context())
@@ -272,6 +288,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.slow
 async def test_a_busy_child_ends_with_a_bridge_that_is_killed():
     parent = await asyncio.create_subprocess_exec(
         sys.executable, "-c", PARENT, stdout=asyncio.subprocess.PIPE
