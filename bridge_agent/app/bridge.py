@@ -6,7 +6,8 @@ import socket
 from collections.abc import Callable
 
 from bridge_agent import __version__
-from bridge_agent.app.housekeeping import Housekeeping
+from bridge_agent.app.housekeeping import DAY_S, HOUR_S, Chore, Housekeeping, integrity
+from bridge_agent.app.speech import open_speech
 from bridge_agent.base.backoff import token
 from bridge_agent.base.clock import Clock, SystemClock
 from bridge_agent.base.loops import Loops
@@ -104,12 +105,15 @@ class Bridge:
     async def _open_rooms(self, db: Database, vault: Vault) -> None:
         link = Link(self.settings, self.clock, db, vault, self.loops, self.tasks)
         mappings = Mappings(self.settings, self.clock, db, link, self.tasks)
-        handlers: list[Handler] = [VerifyHandler(mappings, link, self.clock)]
+        speech = await open_speech(self.settings, self.clock, self.tasks, link, mappings)
+        self._closing.push_async_callback(speech.close)
+        handlers: list[Handler] = [VerifyHandler(mappings, link, self.clock), *speech.handlers]
         jobs = Jobs(self.settings, self.clock, db, link, handlers, self.loops, self.tasks)
         link.heartbeat_parts = lambda: self._heartbeat(jobs, mappings)
         parts = self.parts
         parts.db, parts.vault, parts.link, parts.mappings, parts.jobs = db, vault, link, mappings, jobs
-        parts.examine = self._examine
+        parts.transcripts, parts.speech, parts.examine = speech.transcripts, speech.for_page, self._examine
+        parts.notes.extend(speech.notes)
         # Stopped in reverse: final reports under way still have the link.
         self._closing.push_async_callback(link.stop)
         self._closing.push_async_callback(jobs.stop)
@@ -119,7 +123,15 @@ class Bridge:
         if link.state == "unpaired":
             # What an unpaired or copied folder calls running is nobody's here.
             jobs.link_down("unpaired")
-        housekeeping = Housekeeping(self.clock, db, jobs, mappings)
+        housekeeping = Housekeeping(
+            self.clock,
+            [
+                Chore("mapping checks", DAY_S, DAY_S, mappings.check_all),
+                Chore("history", DAY_S, HOUR_S, jobs.forget_old),
+                *speech.chores,
+                integrity(db),
+            ],
+        )
         housekeeping.start()
         self._closing.callback(housekeeping.stop)
 

@@ -1,25 +1,38 @@
-"""Housekeeping of a Bridge: daily mapping checks, retention, an integrity check (law 6)."""
+"""Housekeeping: the slow chores of a Bridge, by APScheduler (law 6)."""
 
 import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from datetime import UTC
 from typing import Any
 
-from bridge_agent.base.clock import Clock
-from bridge_agent.jobs.jobs import Jobs
-from bridge_agent.mapping.mappings import Mappings
+from bridge_agent.base.clock import Clock, later
+from bridge_agent.base.memory import give_back
+from bridge_agent.base.threads import in_thread
 from bridge_agent.store import Database
 
 _log = logging.getLogger(__name__)
 
+HOUR_S = 3600.0
+DAY_S = 24 * HOUR_S
+
+
+@dataclass(frozen=True)
+class Chore:
+    """Something to be done every so many seconds, the first time after `first_s`."""
+
+    name: str
+    every_s: float
+    first_s: float
+    work: Callable[[], Awaitable[object]]
+
 
 class Housekeeping:
-    """Runs the slow chores; heartbeats, claims and leases never depend on it."""
+    """Runs chores; heartbeats, claims and leases never depend on it."""
 
-    def __init__(self, clock: Clock, db: Database, jobs: Jobs, mappings: Mappings) -> None:
+    def __init__(self, clock: Clock, chores: Sequence[Chore]) -> None:
         self._clock = clock
-        self._db = db
-        self._jobs = jobs
-        self._mappings = mappings
+        self._chores = [*chores, Chore("memory", HOUR_S, 20.0, _tidy_memory)]
         self._scheduler: Any = None
 
     def start(self) -> None:
@@ -30,9 +43,14 @@ class Housekeeping:
             timezone=UTC,
             job_defaults={"coalesce": True, "misfire_grace_time": None, "max_instances": 1},
         )
-        self._scheduler.add_job(self._mappings.check_all, "interval", hours=24, id="mapping checks")
-        self._scheduler.add_job(self._jobs.forget_old, "interval", hours=24, id="retention")
-        self._scheduler.add_job(self._check_store, "interval", hours=24 * 7, id="integrity")
+        for chore in self._chores:
+            self._scheduler.add_job(
+                chore.work,
+                "interval",
+                seconds=chore.every_s,
+                next_run_time=later(self._clock.now(), chore.first_s),
+                id=chore.name,
+            )
         self._scheduler.start()
 
     def stop(self) -> None:
@@ -41,9 +59,19 @@ class Housekeeping:
             self._scheduler.shutdown(wait=False)
             self._scheduler = None
 
-    async def _check_store(self) -> None:
-        found = await self._db.read(lambda c: str(c.execute("PRAGMA quick_check(1)").fetchone()[0]))
+
+def integrity(db: Database) -> Chore:
+    """Return the weekly look at the data file."""
+
+    async def look() -> None:
+        found = await db.read(lambda c: str(c.execute("PRAGMA quick_check(1)").fetchone()[0]))
         if found != "ok":
             _log.error(
                 "The data file is damaged (%s); stop the Bridge and start it again to begin a new one.", found
             )
+
+    return Chore("integrity", 7 * DAY_S, 7 * DAY_S, look)
+
+
+async def _tidy_memory() -> None:
+    await in_thread(give_back)
