@@ -392,7 +392,7 @@ def _find(
     env = cls.env_name(name)
     if text := environ.get(env, "").strip():
         # Blanks at a password's ends are part of it.
-        text = environ[env] if declared.metadata["secret"] else text
+        text = environ[env].rstrip("\r\n") if declared.metadata["secret"] else text
         return _parsed(declared, text, env), Origin("environment", env)
     if declared.metadata["secret"] and (path := environ.get(env + "_FILE", "").strip()):
         return _parsed(declared, _secret(env, path), env + "_FILE"), Origin("environment", env + "_FILE")

@@ -93,6 +93,11 @@ def hash_of(token: str) -> str:
     return hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()
 
 
+def kept_name(name: str) -> str:
+    """Return the name that is kept of a credential: without control characters, not too long."""
+    return clean(name, _NAME_BYTES).strip()
+
+
 def mint(
     connection: sqlite3.Connection,
     kind: Kind,
@@ -107,7 +112,7 @@ def mint(
         "hash": hash_of(token),
         "kind": kind,
         "user_id": user_id,
-        "name": clean(name, _NAME_BYTES).strip(),
+        "name": kept_name(name),
         "now": now,
         "expires_at": expires_at,
         "last_seen_at": now if kind == "session" else None,

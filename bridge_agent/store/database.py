@@ -255,7 +255,11 @@ async def open_database(
         writer = await _open_writer(path, migrations_package, durability)
     try:
         reader = await _open(path)
-        await reader.run_whole(lambda c: configure(c, durability, writing=False))
+        try:
+            await reader.run_whole(lambda c: configure(c, durability, writing=False))
+        except BaseException:
+            await reader.close()
+            raise
     except BaseException:
         await writer.close()
         raise
@@ -269,9 +273,21 @@ def _touch_private(path: Path) -> None:
 
 async def _open(path: Path) -> _Connection:
     connection = _connect(path)
-    # aiosqlite's thread is no daemon: a start that fails half way must not keep the process alive.
-    await connection
+    opening = Tasks("store").spawn(_wait_for(connection), "open", awaited=True)
+    try:
+        await asyncio.shield(opening)
+    except asyncio.CancelledError:
+        # aiosqlite's thread is no daemon, and answers to this loop: a start that is broken off here must
+        # neither keep the process alive nor leave a thread behind that finds the loop closed.
+        await asyncio.wait({opening})
+        if opening.exception() is None:
+            await connection.close()
+        raise
     return connection
+
+
+async def _wait_for(connection: _Connection) -> None:
+    await connection
 
 
 async def _open_writer(path: Path, package: str, durability: Durability) -> _Connection:

@@ -178,3 +178,38 @@ async def test_an_upload_that_breaks_off_leaves_nothing_behind(house: Rig):
         await asyncio.sleep(0.01)
     assert list(incoming.iterdir()) == []
     assert (await bridge.report(job, "running")).status == 200
+
+
+async def test_an_artifact_whose_file_was_cleared_away_is_not_found(house: Rig):
+    bridge = await house.pair()
+    await house.queued()
+    job = await bridge.claim()
+    assert (await bridge.put_artifact(job, "a.json", b"{}")).status == 200
+    (house.home.settings.data_dir / "artifacts" / str(job["id"]) / "1" / "a.json").unlink()
+    answer = await house.admin.get(f"/admin/bridge/jobs/{job['id']}/artifacts/a.json")
+    assert (answer.status, answer.code) == (404, "not_found")
+
+
+async def test_a_name_is_answered_as_it_is_kept(house: Rig):
+    made = await house.admin.post("/admin/api-keys", {"name": " a\x07b" + "x" * 500})
+    kept = (await house.admin.get("/admin/api-keys"))["api_keys"][0]["name"]
+    assert made["name"] == kept == "a b" + "x" * 124
+    made = await house.admin.post("/admin/libraries", {"name": "My\nbooks\x00", "root": str(house.books)})
+    assert (made.status, made["name"]) == (201, "My books")
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        ("multipart/form-data", b"--x\r\njunk"),
+        ("multipart/form-data; boundary=x", b"--x\r\njunk"),
+        ("application/x-www-form-urlencoded", b"\xff\xfe=1"),
+        ("application/x-www-form-urlencoded; charset=nonsense", b"csrf=1"),
+        ("application/x-www-form-urlencoded", b"csrf=%C3%A4"),
+    ],
+)
+async def test_a_form_that_no_page_sends_is_refused_with_a_page(house: Rig, kind: str, body: bytes):
+    url = house.home.url + "/sign-in"
+    async with house.http.post(url, data=body, headers={"Content-Type": kind}) as answer:
+        assert answer.status in (400, 403)
+        assert answer.content_type == "text/html"

@@ -8,6 +8,7 @@ from aiohttp import web
 
 from bridge_agent.home.access import COOKIE, credential, identify, takes
 from bridge_agent.home.credentials import Credential
+from bridge_agent.web.errors import ApiError
 from bridge_agent.web.security import SAFE_METHODS, Csrf
 
 Page = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -49,8 +50,19 @@ def takes_page(*, admin: bool = False) -> Callable[[Page], Page]:
 
 
 async def take_form(request: web.Request, bound_to: str) -> None:
-    """Read a form and check its token against what it is bound to; raises ApiError 403 `csrf`."""
-    sent = await request.post()
+    """Read a form and check its token against what it is bound to.
+
+    Raises ApiError 403 `csrf`, 400 for what is no form that these pages send.
+    """
+    try:
+        if request.content_type != "application/x-www-form-urlencoded":
+            raise ValueError(request.content_type)
+        sent = await request.post()
+    except (ValueError, LookupError) as error:
+        # Not a form, not UTF-8, or in an encoding that nobody knows.
+        raise ApiError(
+            400, "bad_request", "This form can’t be read; load the page again and send it once more."
+        ) from error
     form = {name: value for name, value in sent.items() if isinstance(value, str)}
     request.app[CSRF].check(bound_to, form.get(Csrf.FIELD, ""))
     request[_FORM] = form

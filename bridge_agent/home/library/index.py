@@ -71,7 +71,11 @@ class LibraryIndex:
         opened = await open_database(data_dir / FILE, "bridge_agent.home.library.schema", "NORMAL", clock)
         index = cls(opened.database, data_dir, clock, tasks)
         index.notes = opened.notes
-        await index._load()
+        try:
+            await index._load()
+        except BaseException:
+            await opened.database.close()
+            raise
         return index
 
     async def close(self) -> None:

@@ -7,6 +7,7 @@ from bridge_agent.home.access import takes
 from bridge_agent.home.bridge_jobs import NoSuchLibrary
 from bridge_agent.home.keys import HOME
 from bridge_agent.protocol.bridge import API
+from bridge_agent.protocol.text import clean
 from bridge_agent.web.bodies import id_in_path, read_json
 from bridge_agent.web.errors import ApiError, json_response, no_content
 
@@ -22,7 +23,7 @@ class NewLibrary(msgspec.Struct):
 async def add(request: web.Request) -> web.Response:
     """POST /admin/libraries: 201 the library; its scan begins at once."""
     body = await read_json(request, NewLibrary)
-    name = body.name.strip()
+    name = clean(body.name, len(body.name.encode()) + 1).strip()
     if not name or len(name) > 200:
         raise ApiError(400, "bad_request", "A library needs a name of at most 200 characters; give one.")
     library = await request.app[HOME].add_library(name, body.root)

@@ -1,13 +1,13 @@
 """Artifacts: handed in by the Bridge, listed and fetched by admins."""
 
-from pathlib import Path
+from typing import BinaryIO
 
 from aiohttp import hdrs, web
 
 from bridge_agent.base.threads import in_thread
 from bridge_agent.home.access import credential, takes
 from bridge_agent.home.artifact_files import ArtifactTooLarge
-from bridge_agent.home.artifacts import Artifact, Offer
+from bridge_agent.home.artifacts import Artifact, NoSuchArtifact, Offer
 from bridge_agent.home.keys import HOME
 from bridge_agent.home.ranges import Part, Unsatisfiable, part_of
 from bridge_agent.home.routes.bridge import job_in_path
@@ -49,6 +49,16 @@ async def list_artifacts(request: web.Request) -> web.Response:
 async def fetch(request: web.Request) -> web.StreamResponse:
     """GET /admin/bridge/jobs/{id}/artifacts/{name}: bytes to keep, never shown as a page of this site."""
     artifact, path = await request.app[HOME].artifacts.get(id_in_path(request), request.match_info["name"])
+    try:
+        file = await in_thread(path.open, "rb")
+    except FileNotFoundError as error:
+        # Its library was removed just now, or somebody cleared the folder away.
+        raise NoSuchArtifact from error
+    with file:
+        return await _answer(request, artifact, file)
+
+
+async def _answer(request: web.Request, artifact: Artifact, file: BinaryIO) -> web.StreamResponse:
     tag = f'"{artifact.sha256}"'
     headers: dict[str, str] = {
         hdrs.ETAG: tag,
@@ -65,11 +75,11 @@ async def fetch(request: web.Request) -> web.StreamResponse:
         refusal = ApiError(416, "bad_range", "The file has no such part; ask for another range.").response()
         refusal.headers[hdrs.CONTENT_RANGE] = f"bytes */{artifact.size_bytes}"
         return refusal
-    return await _send(request, artifact, path, part, headers)
+    return await _send(request, artifact, file, part, headers)
 
 
 async def _send(
-    request: web.Request, artifact: Artifact, path: Path, part: Part, headers: dict[str, str]
+    request: web.Request, artifact: Artifact, file: BinaryIO, part: Part, headers: dict[str, str]
 ) -> web.StreamResponse:
     response = web.StreamResponse(status=206 if part.partial else 200, headers={**HEADERS, **headers})
     response.content_type = artifact.content_type
@@ -80,15 +90,14 @@ async def _send(
     await response.prepare(request)
     if request.method != hdrs.METH_HEAD:
         for start in range(part.start, end, _CHUNK):
-            await response.write(await in_thread(_read, path, start, min(_CHUNK, end - start)))
+            await response.write(await in_thread(_read, file, start, min(_CHUNK, end - start)))
     await response.write_eof()
     return response
 
 
-def _read(path: Path, start: int, size: int) -> bytes:
-    with path.open("rb") as file:
-        file.seek(start)
-        return file.read(size)
+def _read(file: BinaryIO, start: int, size: int) -> bytes:
+    file.seek(start)
+    return file.read(size)
 
 
 def add_routes(app: web.Application) -> None:

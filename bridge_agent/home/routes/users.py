@@ -4,6 +4,7 @@ import msgspec
 from aiohttp import web
 
 from bridge_agent.home.access import credential, takes
+from bridge_agent.home.credentials import kept_name
 from bridge_agent.home.errors import NotFound
 from bridge_agent.home.keys import HOME
 from bridge_agent.protocol.bridge import API
@@ -67,7 +68,7 @@ async def create_key(request: web.Request) -> web.Response:
     """POST /admin/api-keys: the token is shown this once."""
     body = await read_json(request, NewKey)
     key_id, token = await request.app[HOME].credentials.mint_api_key(credential(request).user, body.name)
-    return json_response({"id": key_id, "name": body.name.strip(), "token": token}, status=201)
+    return json_response({"id": key_id, "name": kept_name(body.name), "token": token}, status=201)
 
 
 @takes("session", admin=True)
