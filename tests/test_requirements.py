@@ -5,7 +5,8 @@ from pathlib import Path
 
 TESTS = Path(__file__).parent
 PIPELINE = (
-    *range(1, 9), *range(10, 14), *range(20, 23), *range(30, 33), *range(40, 47), 50, 51, *range(60, 68), 70, 71,
+    *range(1, 9), *range(10, 14), *range(20, 23), *range(30, 33), *range(40, 47), 50, 51, *range(60, 68),
+    70, 71,
 )  # fmt: skip
 ALL = [f"R-{number:03d}" for number in range(1, 110)] + [f"P-{number:03d}" for number in PIPELINE]
 
