@@ -13,6 +13,7 @@ from bridge_agent.home.cookies import renew_cookie
 from bridge_agent.home.credentials import PREFIXES, Credential, Kind
 from bridge_agent.home.keys import HOME
 from bridge_agent.protocol.bridge import API
+from bridge_agent.web.addresses import request_origin
 from bridge_agent.web.bodies import refuse_foreign_type
 from bridge_agent.web.errors import ApiError, Handler
 from bridge_agent.web.security import SAFE_METHODS, judge_origin
@@ -92,7 +93,10 @@ def _token(request: web.Request, kinds: frozenset[Kind]) -> str | None:
 async def gate(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Judge origin, credential and body type before a handler of the JSON routes runs."""
     home = request.app[HOME]
-    judge_origin(request, (home.settings.public_url, home.settings.address))
+    settings = home.settings
+    # Behind a proxy that ends TLS, the browser's origin is the one that the proxy was asked under.
+    asked = request_origin(request, settings.trusted_proxies)
+    judge_origin(request, (settings.public_url, settings.address, asked))
     access = declared(request.match_info.handler)
     if access is None:
         if request.path.startswith(f"{API}/") and request.match_info.http_exception is None:

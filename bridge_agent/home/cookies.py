@@ -3,6 +3,8 @@
 from aiohttp import hdrs, web
 
 from bridge_agent.home.credentials import SESSION_S
+from bridge_agent.home.keys import HOME
+from bridge_agent.web.addresses import request_origin
 
 COOKIE = "home_session"
 
@@ -15,7 +17,7 @@ def set_cookie(request: web.Request, response: web.StreamResponse, token: str) -
         max_age=int(SESSION_S),
         httponly=True,
         samesite="Lax",
-        secure=request.scheme == "https",
+        secure=request_origin(request, request.app[HOME].settings.trusted_proxies).startswith("https:"),
         path="/",
     )
 

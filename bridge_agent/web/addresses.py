@@ -26,6 +26,16 @@ def behind_proxy(request: web.Request, trusted: Sequence[str]) -> bool:
     return _is_in(request.remote or "", [ipaddress.ip_network(name, strict=False) for name in trusted])
 
 
+def request_origin(request: web.Request, trusted: Sequence[str]) -> str:
+    """Return the address under which a request was made: behind a believed proxy, what that says of it."""
+    scheme, host = request.scheme, request.host
+    if behind_proxy(request, trusted):
+        said = request.headers.get("X-Forwarded-Proto", "").partition(",")[0].strip().lower()
+        scheme = said if said in ("http", "https") else scheme
+        host = request.headers.get("X-Forwarded-Host", host).partition(",")[0].strip() or host
+    return f"{scheme}://{host}"
+
+
 def counted_as(address: str) -> str:
     """Return what an address is counted under: itself, or for IPv6 its /64, which one household shares."""
     parsed = _parsed(address)

@@ -4,12 +4,14 @@ import asyncio
 import hashlib
 import logging
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import aiohttp
 import pytest
 
 from tests.fakes.bridge import VERIFY
-from tests.wire.server_rig import Rig
+from tests.fakes.clock import FakeClock
+from tests.wire.server_rig import PASSWORD, Rig, serving
 
 DEEP = b'{"a":' * 20_000 + b"1" + b"}" * 20_000
 
@@ -213,3 +215,22 @@ async def test_a_form_that_no_page_sends_is_refused_with_a_page(house: Rig, kind
     async with house.http.post(url, data=body, headers={"Content-Type": kind}) as answer:
         assert answer.status in (400, 403)
         assert answer.content_type == "text/html"
+
+
+async def test_behind_a_trusted_proxy_that_ends_tls_the_browsers_origin_is_ours(
+    tmp_path: Path, clock: FakeClock
+):
+    sign_in = {"username": "admin", "password": PASSWORD}
+    outside = {
+        "X-Forwarded-Proto": "https",
+        "X-Forwarded-Host": "home.example",
+        "Origin": "https://home.example",
+    }
+    async with serving(tmp_path / "a", clock, trusted_proxies=("127.0.0.1",)) as house:
+        answer = await house.nobody.post("/auth/login", sign_in, headers=outside)
+        assert answer.status == 200
+        assert "; Secure" in answer.headers["Set-Cookie"]
+        other = {**outside, "Origin": "https://evil.example"}
+        assert (await house.nobody.post("/auth/login", sign_in, headers=other)).status == 403
+    async with serving(tmp_path / "b", clock) as house:
+        assert (await house.nobody.post("/auth/login", sign_in, headers=outside)).status == 403

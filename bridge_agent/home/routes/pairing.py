@@ -6,19 +6,14 @@ from bridge_agent.home.access import credential, takes
 from bridge_agent.home.keys import HOME
 from bridge_agent.home.routes.auth import caller
 from bridge_agent.protocol.bridge import API, PairAnswer, PairRequest, ServerIdentity, plain
-from bridge_agent.web.addresses import behind_proxy
+from bridge_agent.web import addresses
 from bridge_agent.web.bodies import read_json
 from bridge_agent.web.errors import ApiError, json_response, no_content
 
 
 def request_origin(request: web.Request) -> str:
     """Return the address under which this request reached the server."""
-    scheme, host = request.scheme, request.host
-    if behind_proxy(request, request.app[HOME].settings.trusted_proxies):
-        said = request.headers.get("X-Forwarded-Proto", "").partition(",")[0].strip().lower()
-        scheme = said if said in ("http", "https") else scheme
-        host = request.headers.get("X-Forwarded-Host", host).partition(",")[0].strip() or host
-    return f"{scheme}://{host}"
+    return addresses.request_origin(request, request.app[HOME].settings.trusted_proxies)
 
 
 @takes("session", admin=True)

@@ -29,7 +29,9 @@ async def healthz(request: web.Request) -> web.Response:
         alive = home.healthy()
     except (sqlite3.Error, BridgeError):
         alive = False
-    return json_response({"alive": alive}, status=200 if alive else 503)
+    if alive:
+        return json_response({"alive": True})
+    return json_response({"alive": False}, status=503, headers={"Retry-After": "5"})
 
 
 def add_routes(app: web.Application) -> None:
