@@ -1,8 +1,8 @@
 """Pairs of short words that follow each other: what makes a phrase of the commonest words quick to find.
 
 “To be or not to be” is six words that every page has: their lists are long, and going through them takes
-seconds in a thousand books. Said together they are rare. Common words are short in every language, so pairs of
-short ones are indexed as words of their own; in scripts without spaces these are all pairs of characters.
+seconds in a thousand books. Said together they are rare. Common words are short in every language, so pairs
+of short ones are indexed as words of their own; in scripts without spaces these are all pairs of characters.
 """
 
 from collections.abc import Sequence

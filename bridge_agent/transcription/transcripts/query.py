@@ -24,8 +24,8 @@ class Query:
     terms: tuple[Term, ...]
 
     def widened(self) -> "Query | None":
-        """Return the query with its last word taken as a beginning; None where it is one already."""
-        if not self.terms or self.terms[-1].beginning:
+        """Return the query with its last word taken as a beginning; None for a phrase, or where it is one."""
+        if not self.terms or self.terms[-1].beginning or len(self.terms[-1].words) > 1:
             return None
         return Query((*self.terms[:-1], replace(self.terms[-1], beginning=True)))
 

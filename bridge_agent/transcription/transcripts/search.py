@@ -11,14 +11,12 @@ from bridge_agent.base.errors import BridgeError
 from bridge_agent.transcription.formats.breaks import unspaced_end
 from bridge_agent.transcription.transcripts.fold import found, words
 from bridge_agent.transcription.transcripts.index import SQL, TAIL, transcript_of
-from bridge_agent.transcription.transcripts.pairs import cover, pairs
-from bridge_agent.transcription.transcripts.query import Query, Term
+from bridge_agent.transcription.transcripts.match import INDEXED_PHRASE, written
+from bridge_agent.transcription.transcripts.query import Query
 from bridge_agent.transcription.transcripts.snippets import Piece, look, marked_up, pieces
 
 MOST = 100
 """As many hits as a page has at most."""
-_MEANINGS = 120
-_INDEXED_PHRASE = TAIL + 1
 _FOLLOWING = 7
 
 
@@ -80,7 +78,7 @@ def search(connection: sqlite3.Connection, query: Query, after: str | None, limi
 
 
 def _page(connection: sqlite3.Connection, query: Query, after: int, limit: int, *, wide: bool) -> Hits:
-    match = _match(connection, query)
+    match = written(connection, query)
     if match is None:
         return Hits((), None)
     hits: list[tuple[int, Hit]] = []
@@ -90,35 +88,6 @@ def _page(connection: sqlite3.Connection, query: Query, after: int, limit: int, 
         if len(hits) > limit:
             return Hits(tuple(hit for _, hit in hits[:limit]), _written(wide, hits[limit - 1][0]))
     return Hits(tuple(hit for _, hit in hits), None)
-
-
-def _match(connection: sqlite3.Connection, query: Query) -> str | None:
-    """Write a query for FTS5, from folded words alone; None where one of them is never said."""
-    parts = []
-    for term in query.terms:
-        meanings = _meanings(connection, term)
-        if not meanings:
-            return None
-        parts.append(" OR ".join(_phrase(each[:_INDEXED_PHRASE]) for each in meanings))
-    return " AND ".join(f"({part})" for part in parts) or None
-
-
-def _phrase(said: Sequence[str]) -> str:
-    """Write a phrase, by pairs where it has any: what they let through too much, `look` drops."""
-    if pairs(said):
-        return "(" + " AND ".join(f'"{word}"' for word in cover(said)) + ")"
-    return f'"{" ".join(said)}"'
-
-
-def _meanings(connection: sqlite3.Connection, term: Term) -> list[tuple[str, ...]]:
-    whole = term.words[:-1] if term.beginning else term.words
-    if any(connection.execute(SQL["known_word"], {"word": word}).fetchone() is None for word in whole):
-        return []
-    if not term.beginning:
-        return [term.words]
-    first = term.words[-1]
-    span = {"first": first, "after": first + "\U0010ffff", "limit": _MEANINGS}
-    return [(*whole, row["word"]) for row in connection.execute(SQL["words_like"], span)]
 
 
 def _matching(connection: sqlite3.Connection, match: str, after: int, batch: int) -> Iterator[int]:
@@ -142,7 +111,7 @@ def _hit(connection: sqlite3.Connection, query: Query, stretch: int) -> Hit | No
         return None
     own = list(found(texts[0]))
     longest = max(len(term.words) for term in query.terms)
-    seen = look(query, own, _following(texts[1:], TAIL if longest <= _INDEXED_PHRASE else longest))
+    seen = look(query, own, _following(texts[1:], TAIL if longest <= INDEXED_PHRASE else longest))
     if not (seen.begins_here and seen.complete):
         return None
     if len(query.terms) > 1 and not seen.inside and _said_in(query, texts[1:2]):

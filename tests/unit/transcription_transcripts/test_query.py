@@ -86,10 +86,11 @@ def test_the_last_word_can_be_widened_to_a_beginning_once():
     assert parse("old brid").widened().terms == (Term(("old",)), Term(("brid",), True))
     assert parse("old brid*").widened() is None
     assert parse("").widened() is None
+    assert parse('"old brid"').widened() is None
 
 
 def test_a_phrase_of_short_words_is_looked_for_by_its_pairs():
-    assert cover("to be or not to be".split()) == ["to·be", "be·or", "or·not", "not·to"]
-    assert cover("of the bridge".split()) == ["of·the", "bridge"]
-    assert cover("bridges crossing rivers".split()) == ["bridges", "crossing", "rivers"]
+    assert cover(["to", "be", "or", "not", "to", "be"]) == ["to·be", "be·or", "or·not", "not·to"]
+    assert cover(["of", "the", "bridge"]) == ["of·the", "bridge"]
+    assert cover(["bridges", "crossing", "rivers"]) == ["bridges", "crossing", "rivers"]
     assert pairs(["東", "京", "bridge"]) == ["東·京"]
