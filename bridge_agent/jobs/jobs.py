@@ -23,6 +23,7 @@ from bridge_agent.jobs.runner import Tools, Why
 from bridge_agent.jobs.runs import Runs
 from bridge_agent.jobs.server_jobs import MOST_ROWS, Cursor, End
 from bridge_agent.link.link import Link
+from bridge_agent.protocol.bridge import MAX_WAIT_S
 from bridge_agent.protocol.states import RunState
 from bridge_agent.settings import BridgeSettings
 from bridge_agent.store import Database
@@ -73,9 +74,9 @@ class Jobs:
         rhythm = Rhythm(settings.report_seconds, settings.keepalive_seconds)
         tools = Tools(db, clock, self._board, self._lanes, self._outbox, self._post, rhythm, tasks)
         self._runs = Runs(enabled, settings.disabled_kinds, tools)
-        self._claims = ClaimLoop(
-            db, clock, link, self._post, self._lanes, self._runs, settings.claim_wait_seconds, loops, tasks
-        )
+        # A server waits no longer: what came sooner than asked for would look early.
+        wait_s = min(settings.claim_wait_seconds, MAX_WAIT_S)
+        self._claims = ClaimLoop(db, clock, link, self._post, self._lanes, self._runs, wait_s, loops, tasks)
         self._lanes.on_change = self._claims.nudge
         self._news: asyncio.Queue[_News] = asyncio.Queue()
         self._downs = 0

@@ -1,6 +1,8 @@
 """Lanes: how many jobs of one sort of work run at once (R-096)."""
 
-from collections.abc import Callable, Iterable
+import asyncio
+import contextlib
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,7 +24,8 @@ class Lane:
     name: str
     limit: int
     kinds: list[str] = field(default_factory=list)
-    inside: set[Key] = field(default_factory=set)
+    inside: dict[Key, None] = field(default_factory=dict)
+    """Who is in it, by the order of coming."""
 
     @property
     def room(self) -> int:
@@ -48,6 +51,7 @@ class Lanes:
         self._lanes: dict[str, Lane] = {}
         self._of: dict[str, Lane] = {}
         self.on_change: Callable[[], None] = _nothing
+        self._watching: set[asyncio.Event] = set()
         for handler in handlers:
             lane = self._lanes.setdefault(handler.lane, Lane(handler.lane, limits.get(handler.lane, 1)))
             lane.kinds.append(handler.kind)
@@ -55,14 +59,29 @@ class Lanes:
 
     def enter(self, key: Key, kind: str) -> None:
         """Count a job in its lane, even over the limit: what is resumed is held already."""
-        self._of[kind].inside.add(key)
+        self._of[kind].inside[key] = None
 
     def leave(self, key: Key) -> None:
         """Count a job in no lane any more; harmless when repeated."""
         for lane in self._lanes.values():
             if key in lane.inside:
-                lane.inside.discard(key)
+                del lane.inside[key]
                 self.on_change()
+                for news in self._watching:
+                    news.set()
+
+    def is_over(self, key: Key) -> bool:
+        """Tell whether a job stands in its lane over the limit: as many came before it as may run."""
+        return any(key in list(lane.inside)[lane.limit :] for lane in self._lanes.values())
+
+    @contextlib.contextmanager
+    def watched(self, news: asyncio.Event) -> Iterator[None]:
+        """Set an event whenever somebody leaves a lane."""
+        self._watching.add(news)
+        try:
+            yield
+        finally:
+            self._watching.discard(news)
 
     def free_kinds(self) -> list[str]:
         """Return the kinds whose lane has room, each once (R-053)."""

@@ -145,6 +145,8 @@ class Runner:
         try:
             if self._resumed:
                 await self._confirmed()
+            else:
+                await self._its_turn()
             outcome = await self._work()
             end = self._end_for(outcome)
             if end is None:
@@ -163,6 +165,12 @@ class Runner:
         await self._until(lambda: self._heard)
         if self._why is None and self.row.state is not RunState.RUNNING:
             await self._write(lambda c: server_jobs.move(c, self.row.key, RunState.RUNNING))
+
+    async def _its_turn(self) -> None:
+        """Wait, keeping the lease, where a server gave what no lane had room for (R-096)."""
+        lanes, key = self._tools.lanes, self.row.key
+        with lanes.watched(self._wake):
+            await self._until(lambda: not lanes.is_over(key))
 
     async def _work(self) -> Outcome | None:
         """Run the handler, again after each time that a person had to mend something; None: stopped."""

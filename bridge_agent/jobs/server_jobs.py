@@ -100,6 +100,10 @@ class End:
     reported: bool = False
 
 
+_MOST_DIGITS = 18
+"""The store holds no longer numbers."""
+
+
 @dataclass(frozen=True)
 class Cursor:
     """A place in the history, newest first: what stands before it is older."""
@@ -123,6 +127,8 @@ class Cursor:
             if not rest:
                 return cls(moment)
             job_id, attempt, server_id = rest
+            if max(len(job_id), len(attempt)) > _MOST_DIGITS:
+                raise BadCursor
             return cls(moment, int(job_id), int(attempt), server_id)
         except ValueError as error:
             raise BadCursor from error

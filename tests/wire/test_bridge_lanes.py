@@ -52,6 +52,24 @@ async def test_a_claimed_kind_that_nothing_runs_is_failed_with_a_reason(server: 
     assert len(finals_of(server, job.id)) == 1
 
 
+@pytest.mark.requirement("R-096")
+async def test_a_job_over_the_limit_that_was_not_asked_for_waits_its_turn(server: FakeServer, tmp_path: Path):
+    light, speech = TestHandler(), TestHandler("transcribe.book", "speech")
+    async with Rig(tmp_path, light, speech) as rig:
+        # A server that looks at no kinds.
+        server.always("next", _hand_out(server, "bridge.verify"))
+        first, _, third = (server.offer(path=f"V/{number}") for number in range(3))
+        await rig.pair(server)
+        await until(lambda: third.state == "running")
+        await asyncio.sleep(0.2)
+        assert [number for number, _ in light.began] == [first.id, first.id + 1]
+        assert third.final is None
+        light.release[first.id].set()
+        await until(lambda: len(light.began) == 3)
+        light.release[third.id].set()
+        await rig.comes_to(third.id, "done")
+
+
 async def test_a_free_lane_ends_a_parked_poll_and_its_kinds_are_asked_for_under_the_same_id(
     server: FakeServer, tmp_path: Path
 ):

@@ -1,5 +1,7 @@
 """Lanes count who is inside, and say for which kinds there is room."""
 
+import asyncio
+
 import pytest
 
 from bridge_agent.jobs.handlers.base import Done, JobContext, Outcome
@@ -61,3 +63,18 @@ def test_an_attempt_is_somebody_else_than_the_one_before(lanes: Lanes):
 def test_an_unnamed_lane_runs_one_job(lanes: Lanes):
     own = Lanes([Kind("x.y", "novel")])
     assert own.view() == [{"name": "novel", "limit": 1, "running": 0, "kinds": ["x.y"]}]
+
+
+@pytest.mark.requirement("R-096")
+def test_who_came_over_the_limit_is_told_when_its_turn_has_come(lanes: Lanes):
+    for number in (1, 2, 3, 4):
+        lanes.enter(key(number), "a.one")
+    assert [lanes.is_over(key(number)) for number in (1, 2, 3, 4)] == [False, False, True, True]
+    news = asyncio.Event()
+    with lanes.watched(news):
+        lanes.leave(key(1))
+        assert news.is_set()
+    assert [lanes.is_over(key(number)) for number in (2, 3, 4)] == [False, False, True]
+    news.clear()
+    lanes.leave(key(2))
+    assert not news.is_set()

@@ -258,3 +258,9 @@ def take(c: sqlite3.Connection, step: tuple[object, ...]) -> Key | None:
         case ("pair", str() as server):
             server_jobs.pair_with(c, server, NOW)
     return None
+
+
+@pytest.mark.parametrize("number", ["9" * 30, "-1" * 20])
+def test_a_place_with_a_number_beyond_the_store_is_no_place(number: str):
+    with pytest.raises(BadCursor):
+        Cursor.parse(f"2026-01-01T00:00:00.000Z~{number}~1~server")
