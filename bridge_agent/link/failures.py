@@ -23,7 +23,8 @@ def worded(error: Exception, url: str) -> ServerAway:
             f"No secure connection to {where} comes about; it may speak plain HTTP there, so try the same "
             "address with http://."
         )
-    if isinstance(error, (aiohttp.InvalidURL, aiohttp.ClientPayloadError, ValueError)) and not isinstance(
+    # A body that breaks off is no answer; what is not HTTP is somebody else's.
+    if isinstance(error, (aiohttp.InvalidURL, aiohttp.ClientResponseError, ValueError)) and not isinstance(
         error, OSError
     ):
         return ServerAway(
@@ -42,8 +43,8 @@ def _cause(error: Exception) -> str:
         return "its name is not known here"
     if isinstance(error, aiohttp.ServerDisconnectedError):
         return "it hung up without an answer"
-    if isinstance(error, aiohttp.ClientResponseError):
-        return "it does not speak HTTP"
+    if isinstance(error, aiohttp.ClientPayloadError):
+        return "its answer broke off"
     inner = error.__cause__ if isinstance(error.__cause__, (OSError, BridgeError)) else error
     text = getattr(inner, "strerror", None) or "the connection broke off"
     return clean(str(text), 120)

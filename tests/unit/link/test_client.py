@@ -1,5 +1,6 @@
 """The calls as they go over the wire."""
 
+import asyncio
 import hashlib
 
 import pytest
@@ -131,3 +132,31 @@ async def test_names_are_looked_up_and_unknown_ones_are_told(clock):
         await client.heartbeat(Heartbeat(version="1", kinds=[]))
     assert "name is not known" in caught.value.message
     await client.close()
+
+
+@pytest.mark.parametrize(
+    ("raw", "kind"),
+    [
+        (
+            b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n{"lib',
+            "unreachable",
+        ),
+        (b"SSH-2.0-OpenSSH_9.6\r\n", "not_a_server"),
+        (b"", "unreachable"),
+    ],
+)
+@pytest.mark.requirement("R-023")
+async def test_an_answer_that_breaks_off_is_none_and_another_protocols_is_no_servers(clock, raw, kind):
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(raw)
+        writer.close()
+
+    listener = await asyncio.start_server(answer, "127.0.0.1", 0)
+    port = listener.sockets[0].getsockname()[1]
+    client = ServerClient(f"http://127.0.0.1:{port}", None, clock, await trust(""))
+    with pytest.raises(ServerAway) as caught:
+        await client.heartbeat(Heartbeat(version="1", kinds=[]))
+    assert caught.value.kind == kind
+    await client.close()
+    listener.close()
