@@ -1,14 +1,15 @@
-"""Decode and plan of a ten-hour book: seconds a book hour, and the decoder child's peak memory.
+"""Decode and plan of a ten-hour book: processor seconds an hour, and the decoder child's peak memory.
 
 The book is the demo's, encoded once as people have it (44.1 kHz stereo, 64 kbit/s), its packets repeated. The
-floor is the library's own packet loop, which resamples and throws away: it has no damage, pauses or hashes.
+floor is the library's own packet loop, which resamples and throws away: no damage, pauses, hashes.
+Processor time is compared: the child has idle priority, its wall time says what else this machine did.
 """
 
 import asyncio
+import contextlib
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 
@@ -24,8 +25,8 @@ from tests.benchmarks.table import Row
 DEMO = Path(__file__).parents[2] / "bridge_agent/demo_library/Aesop/Three Fables/Three Fables.m4b"
 HOURS = 10.0
 MOST_MIB = 150.0
-MOST_SECONDS_AN_HOUR = 12.0
-MOST_RATIO = 2.0
+MOST_SECONDS_AN_HOUR = 8.0
+MOST_RATIO = 1.6
 KINDS = (("ten hours.m4b", "aac"), ("ten hours.mp3", "libmp3lame"))
 
 
@@ -76,7 +77,7 @@ async def _measured(path: Path, hours: float) -> list[Row]:
     tasks = Tasks("benchmark")
     decoder = Decoder(SystemClock(), tasks)
     name = await decoder.name()
-    found, seconds, peak = await _watched(decoder, path)
+    found, work, peak, wall = await _watched(decoder, path)
     began = perf_counter()
     settings = Settings(language=None, model="m", quality="balanced", word_timestamps=True, prompt="")
     parts = len(plan.make(Survey(files=(found,), decoder=name), settings).parts)
@@ -85,22 +86,22 @@ async def _measured(path: Path, hours: float) -> list[Row]:
     assert found.problem is None, found.sentence
     assert abs(found.samples / 16_000 - hours * 3600) < 120, found.samples
     floor = _floor(path)
-    each = (seconds + planned) / hours
-    kind = path.suffix.lstrip(".")
+    each, kind = (work + planned) / hours, path.suffix.lstrip(".")
     return [
         Row(
             f"decode and plan of {hours:g} h, {kind}",
             f"{each:.1f} s an hour",
             f"≤ {MOST_SECONDS_AN_HOUR:g} s",
             each <= MOST_SECONDS_AN_HOUR,
-            f"{3600 / each:.0f} times as fast as it plays; {parts} parts, planned in {planned * 1e3:.0f} ms",
+            f"{3600 / each:.0f} times as fast as it plays, {wall:.0f} s on this machine as busy as it was; "
+            f"{parts} parts, planned in {planned * 1e3:.0f} ms",
         ),
         Row(
             f"decode and plan, {kind}, against the library's bare decode loop",
-            f"{seconds / floor:.2f}",
+            f"{work / floor:.2f}",
             f"≤ {MOST_RATIO:g}",
-            seconds / floor <= MOST_RATIO,
-            f"{seconds:.0f} s against {floor:.0f} s",
+            work / floor <= MOST_RATIO,
+            f"{work:.0f} s against {floor:.0f} s",
         ),
         Row(
             f"peak memory of the decoder's process, {hours:g} h {kind}",
@@ -111,21 +112,26 @@ async def _measured(path: Path, hours: float) -> list[Row]:
     ]
 
 
-async def _watched(decoder: Decoder, path: Path) -> tuple[FileSurvey, float, float]:
-    """Survey a file; return it, the seconds it took, and the child's peak in MiB."""
-    peak = 0
+async def _watched(decoder: Decoder, path: Path) -> tuple[FileSurvey, float, float, float]:
+    """Survey a file; return it, its processor seconds, the child's peak in MiB, its seconds by the clock."""
+    (child,) = psutil.Process().children()
+    times, began = child.cpu_times(), perf_counter()
+    found = await decoder.survey(path, path.name)
+    wall, after = perf_counter() - began, child.cpu_times()
+    work = after.user + after.system - times.user - times.system
+    return found, work, _peak(child), wall
 
-    def look(_samples: int) -> None:
-        nonlocal peak
-        children = psutil.Process().children()
-        peak = max([peak, *(child.memory_info().rss for child in children)])
 
-    began = perf_counter()
-    found = await decoder.survey(path, path.name, look)
-    return found, perf_counter() - began, peak / (1 << 20)
+def _peak(child: psutil.Process) -> float:
+    """Return the most memory a process ever had, in MiB; what it has now where the system keeps no record."""
+    with contextlib.suppress(OSError, StopIteration):
+        lines = Path(f"/proc/{child.pid}/status").read_text().splitlines()
+        return int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) / 1024
+    return float(child.memory_info().rss) / (1 << 20)
 
 
 def _floor(path: Path) -> float:
+    """Return the processor seconds of the library's own loop, in a process of its own."""
     script = (
         "import av, sys\n"
         "with av.open(sys.argv[1]) as book:\n"
@@ -133,11 +139,10 @@ def _floor(path: Path) -> float:
         "    for packet in book.demux(book.streams.audio[0]):\n"
         "        for frame in packet.decode():\n"
         "            shape.resample(frame)\n"
+        "import psutil\n"
+        "print(sum(psutil.Process().cpu_times()[:2]))\n"
     )
-    return _timed(lambda: subprocess.run([sys.executable, "-c", script, str(path)], check=True))
-
-
-def _timed(work: Callable[[], object]) -> float:
-    began = perf_counter()
-    work()
-    return perf_counter() - began
+    said = subprocess.run(
+        [sys.executable, "-c", script, str(path)], check=True, capture_output=True, text=True
+    )
+    return float(said.stdout)

@@ -2,14 +2,15 @@
 
 import threading
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import av
 import av.error
 import numpy as np
 
-from bridge_agent.transcription.audio import resample
+from bridge_agent.transcription.audio import mp4_tables, resample
 from bridge_agent.transcription.audio.errors import AudioUnreadable
 from bridge_agent.transcription.audio.resample import Pcm, Resampler
 from bridge_agent.transcription.audio.source import Source
@@ -63,14 +64,21 @@ class Decoding:
     def __init__(self, source: Source) -> None:
         """Open the container; raises NoAudio, NoCodec, AudioUnreadable, Stopped, AudioAway."""
         self._source = source
+        self._tables = mp4_tables.find(source)
+        source.hidden = () if self._tables is None else self._tables.hidden
         try:
+            source.seek(0)
             self.container = _opened(source)
         except av.FFmpegError as error:
             source.check()
             raise AudioUnreadable from error
+        finally:
+            source.hidden = ()
         self._stream = _audio(self.container)
         names = set(self.container.format.name.split(","))
         self._origin = 0.0 if names & _ABSOLUTE else _seconds(self._stream.start_time, self._stream)
+        if self._tables is not None:
+            self._origin = self._tables.skip / self._tables.timescale - self._tables.delay
         self.line = TimeLine(
             absolute=bool(names & _ABSOLUTE), stamped=bool(names & _STAMPED), exact=bool(names & _EXACT)
         )
@@ -106,7 +114,7 @@ class Decoding:
             yield np.concatenate(kept)
 
     def _pieces(self) -> Iterator[Pcm]:
-        for packet in _packets(self.container, self._stream, self.line):
+        for packet in self._packets():
             try:
                 frames = packet.decode()
             except av.FFmpegError:
@@ -117,12 +125,23 @@ class Decoding:
         yield from self._put(self._resampler.flush())
         yield from self._hole(self.line.tail())
 
+    def _packets(self) -> Iterator["Packet[AudioStream]"]:
+        if self._tables is None:
+            return _packets(self.container, self._stream, self.line)
+        return _from_tables(self._tables, self._source, self._stream, self.line)
+
     def _frame(self, frame: "AudioFrame") -> Iterator[Pcm]:
         if frame.samples <= 0 or frame.sample_rate <= 0:
             return
         start = None
         if frame.pts is not None and frame.time_base is not None:
             start = frame.pts * float(frame.time_base) - self._origin
+        if self._tables is not None and start is not None and start < self._tables.delay:
+            # What the encoder put before the sound; the library trims it by its own index.
+            early = round((self._tables.delay - start) * frame.sample_rate)
+            if early >= frame.samples:
+                return
+            frame, start = resample.trimmed(frame, early), start + early / frame.sample_rate
         hole = self.line.hole(start, frame.samples / frame.sample_rate)
         if hole or self.line.broken:
             yield from self._put(self._resampler.flush())
@@ -187,6 +206,29 @@ def _packets(
             line.bad_packet(None)
         else:
             return
+
+
+def _from_tables(
+    tables: mp4_tables.Tables, source: Source, stream: "AudioStream", line: TimeLine
+) -> Iterator["Packet[AudioStream]"]:
+    """Yield a long MP4's packets without the library's index, then an empty one."""
+    unit = Fraction(1, tables.timescale)
+    for sample in tables.samples(source):
+        end = sample.start + sample.duration
+        if sample.raw is None:
+            line.bad_packet((end - tables.skip) / tables.timescale + tables.delay)
+            continue
+        packet = _packet(sample.raw, stream)
+        packet.pts = packet.dts = sample.start
+        packet.duration, packet.time_base = sample.duration, unit
+        yield packet
+    yield _packet(b"", stream)
+
+
+def _packet(raw: bytes, stream: "AudioStream") -> "Packet[AudioStream]":
+    packet = cast("Packet[AudioStream]", av.Packet(raw))
+    packet.stream = stream
+    return packet
 
 
 def _end(packet: "Packet[AudioStream]", origin: float) -> float | None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import logging
 import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
@@ -15,12 +16,15 @@ from bridge_agent.transcription.audio import fingerprint, messages, problems
 from bridge_agent.transcription.audio.cut_file import CutFile
 from bridge_agent.transcription.audio.errors import (
     AudioAway,
+    AudioFailed,
     AudioUnreadable,
     DecoderDied,
     DecoderUnavailable,
 )
 from bridge_agent.transcription.audio.process import Child, ChildGone, Fate, Limits, failure
 from bridge_agent.transcription.model import FileSurvey, Part, Survey
+
+_log = logging.getLogger(__name__)
 
 _MOST_IDLE = 2
 _FILES_SECONDS = 60.0
@@ -74,6 +78,10 @@ class Decoder:
                     raise failure(reply)
         except ChildGone as gone:
             return await self._unread(path, relative, _blamed(gone, name))
+        except (AudioFailed, AudioUnreadable) as error:
+            # Something nobody thought of costs this file, and the log tells what it was.
+            _log.warning("“%s” can't be surveyed: %s", name, error.message)
+            return await self._unread(path, relative, problems.undecodable(name))
         return msgspec.structs.replace(reply.found, path=relative)
 
     async def survey_book(

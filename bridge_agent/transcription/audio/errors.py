@@ -6,6 +6,12 @@ from bridge_agent.base.errors import BridgeError
 class AudioError(BridgeError):
     """The audio can't be read; look at the log for why."""
 
+    code = "audio_error"
+
+
+class AudioFailed(AudioError):
+    """The audio decoder failed in a way nobody thought of; look at the log for what it said."""
+
     code = "audio_failed"
 
 

@@ -49,6 +49,22 @@ class Resampler:
             self._resampler, self._shape = None, None
 
 
+def trimmed(frame: "AudioFrame", samples: int) -> "AudioFrame":
+    """Return a frame without its first samples."""
+    if not samples:
+        return frame
+    data = frame.to_ndarray()
+    wide = 1 if frame.format.is_planar else frame.layout.nb_channels
+    rest = np.ascontiguousarray(data[:, samples * wide :])
+    short = av.AudioFrame.from_ndarray(
+        rest,  # type: ignore[arg-type]
+        format=frame.format.name,
+        layout=frame.layout.name,
+    )
+    short.sample_rate = frame.sample_rate
+    return short
+
+
 def silence(samples: int) -> Pcm:
     """Return that many samples of nothing."""
     return np.zeros(samples, np.int16)

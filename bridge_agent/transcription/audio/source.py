@@ -48,6 +48,8 @@ class Source:
         self._stop = stop
         self.name = path.name.encode("utf-8", "replace").decode()
         self.refused: OSError | None = None
+        self.hidden: tuple[tuple[int, bytes], ...] = ()
+        """(place, bytes) shown to the reader instead of what stands there."""
         try:
             # No buffer between: the decoder asks for large blocks and keeps its own.
             with asking.now():
@@ -68,17 +70,29 @@ class Source:
         if self._stop.is_set() or self.refused is not None:
             return b""
         try:
+            place = self._file.tell() if self.hidden else 0
             with asking.now():
                 block = self._file.read(count)
         except OSError as error:
             self.refused = error
             return b""
         asking.bytes_read += len(block)
-        return block
+        return self._shown(block, place) if self.hidden else block
+
+    def _shown(self, block: bytes, place: int) -> bytes:
+        shown = bytearray(block)
+        for at, instead in self.hidden:
+            for n, byte in enumerate(instead, at - place):
+                if 0 <= n < len(shown):
+                    shown[n] = byte
+        return bytes(shown)
 
     def seek(self, place: int, whence: int = 0) -> int:
-        """Move; returns the new place."""
-        return self._file.seek(place, whence)
+        """Move; returns the new place, or -1 where there is none: the decoder tries odd ones."""
+        try:
+            return self._file.seek(place, whence)
+        except (OSError, ValueError, OverflowError):
+            return -1
 
     def tell(self) -> int:
         """Return the place."""

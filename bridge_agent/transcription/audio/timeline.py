@@ -7,6 +7,9 @@ _LEAST_HOLE = 0.1
 _LEAST_DAMAGE = 0.005
 _MOST_HOLE = 900.0
 """Seconds: a longer jump is believed only where the container has a table of all timestamps."""
+_MOST_FILLED = 24 * 3600 * RATE
+"""No file is filled with more silence than a day: a header gone wrong must not make it endless."""
+_LATEST_START = 3600.0
 _JOIN = RATE
 """Damages nearer together than a second are one."""
 
@@ -26,14 +29,13 @@ class TimeLine:
         self._expected: float | None = None
         self._bad = 0
         self._bad_end: float | None = None
-        self.bad_packets = 0
+        self._filled = 0
         self.samples = 0
         self.damage: list[Damage] = []
 
     def bad_packet(self, end: float | None) -> None:
         """Take note of a packet that gave nothing; `end` is where it ends by its timestamp, in seconds."""
         self._bad += 1
-        self.bad_packets += 1
         if end is not None:
             self._bad_end = end if self._bad_end is None else max(end, self._bad_end)
 
@@ -44,7 +46,7 @@ class TimeLine:
             return 0
         gap = self._gap(start)
         self._expected = start + seconds
-        return gap
+        return self._bounded(gap)
 
     def put(self, samples: int) -> None:
         """Count samples put out; called before `fill`, so that a damage lies behind them."""
@@ -55,6 +57,7 @@ class TimeLine:
         late_start = self.samples == 0 and not self._bad
         start = self.samples
         self.samples += samples
+        self._filled += samples
         if not late_start and (samples or self._bad):
             self._damaged(start, self.samples, "damaged")
         self._bad = 0
@@ -69,7 +72,7 @@ class TimeLine:
         """Return the samples of silence for bad packets at the end, where timestamps are believed."""
         if not self._bad or self._bad_end is None or not self._exact:
             return 0
-        return max(0, round((self._bad_end - (self._expected or 0.0)) * RATE))
+        return self._bounded(max(0, round((self._bad_end - (self._expected or 0.0)) * RATE)))
 
     def ends_early(self) -> None:
         """Take note that the file breaks off here, of which the last damage may be a part."""
@@ -77,6 +80,9 @@ class TimeLine:
         if self.damage and start - self.damage[-1].end < _JOIN:
             start = self.damage.pop().start
         self.damage.append(Damage(start=start, end=self.samples, reason="truncated"))
+
+    def _bounded(self, gap: int) -> int:
+        return gap if self._filled + gap <= _MOST_FILLED else 0
 
     def _gap(self, start: float) -> int:
         before = self._expected
@@ -86,7 +92,8 @@ class TimeLine:
             before = 0.0
         gap = start - before
         least = _LEAST_DAMAGE if self._bad else _LEAST_HOLE
-        if gap < least or (gap > _MOST_HOLE and not self._exact):
+        most = _LATEST_START if not self.samples and not self._bad else _MOST_HOLE
+        if gap < least or (gap > most and not (self._exact and self.samples)):
             return 0
         if not self._bad and not self._stamped:
             return 0

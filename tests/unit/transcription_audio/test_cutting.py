@@ -67,6 +67,7 @@ def test_parts_hold_exactly_the_samples_of_their_stretch_also_where_they_overlap
         assert flac.read_pcm(made.path) == everything[one.start : one.end].tobytes()
 
 
+@pytest.mark.slow
 def test_a_part_is_the_same_bytes_whichever_others_are_cut(tmp_path):
     path = odd.m4a(tmp_path / "a.m4a", 30)
     parts = [part(n, n * 5 * RATE, (n + 1) * 5 * RATE) for n in range(6)]
@@ -90,6 +91,7 @@ def test_a_file_that_became_shorter_is_noticed(tmp_path):
         list(cut(path, [part(0, 0, 11 * RATE)], tmp_path))
 
 
+@pytest.mark.slow
 def test_a_stop_ends_a_cut(tmp_path):
     stop = threading.Event()
     cutting = cut(odd.m4a(tmp_path / "a.m4a", 60), [part(n, n * RATE, (n + 1) * RATE) for n in range(60)],
@@ -100,6 +102,7 @@ def test_a_stop_ends_a_cut(tmp_path):
         list(cutting)
 
 
+@pytest.mark.slow
 def test_each_byte_of_a_file_is_read_about_once(tmp_path):
     path = tmp_path / "a.m4b"
     write_long(str(path), "aac", "0.5")

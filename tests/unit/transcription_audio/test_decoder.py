@@ -16,7 +16,7 @@ import pytest
 from bridge_agent.base.clock import SystemClock
 from bridge_agent.base.tasks import Tasks
 from bridge_agent.transcription.audio.decoder import Decoder
-from bridge_agent.transcription.audio.errors import AudioAway, DecoderDied, NoRoom
+from bridge_agent.transcription.audio.errors import AudioAway, DecoderDied, DecoderUnavailable, NoRoom
 from bridge_agent.transcription.audio.process import Limits
 from bridge_agent.transcription.model import RATE
 from bridge_agent.transcription.planning import plan
@@ -168,6 +168,19 @@ async def test_an_idle_child_ends_and_gives_its_memory_back(decoder, tmp_path):
             break
         await asyncio.sleep(0.1)
     assert children() == []
+
+
+async def test_without_the_decoders_library_the_sentence_names_the_extra(decoder, tmp_path, monkeypatch):
+    (tmp_path / "av.py").write_text("raise ImportError('not here')")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with pytest.raises(DecoderUnavailable, match="install the extra “speech”"):
+        await decoder.name()
+
+
+async def test_two_surveys_run_at_once_in_children_of_their_own(decoder, tmp_path):
+    files = [odd.mp3(tmp_path / f"{n}.mp3", n) for n in (1, 2)]
+    found = await asyncio.gather(*(decoder.survey(f, f.name) for f in files))
+    assert [f.samples for f in found] == [RATE, 2 * RATE]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="NO BYTES for names on Windows")
