@@ -8,10 +8,11 @@ from pathlib import Path
 
 import aiohttp
 import pytest
+from yarl import URL
 
 from tests.fakes.bridge import VERIFY
 from tests.fakes.clock import FakeClock
-from tests.wire.server_rig import PASSWORD, Rig, serving
+from tests.wire.server_rig import PASSWORD, Rig, lay_out_books, serving
 
 DEEP = b'{"a":' * 20_000 + b"1" + b"}" * 20_000
 
@@ -234,3 +235,38 @@ async def test_behind_a_trusted_proxy_that_ends_tls_the_browsers_origin_is_ours(
         assert (await house.nobody.post("/auth/login", sign_in, headers=other)).status == 403
     async with serving(tmp_path / "b", clock) as house:
         assert (await house.nobody.post("/auth/login", sign_in, headers=outside)).status == 403
+
+
+async def test_a_file_with_a_line_break_in_its_name_is_served(house: Rig):
+    folder = house.books / "Odd\nname {x}"
+    folder.mkdir()
+    (folder / "a\tb.wav").write_bytes((house.books / "Book 1" / "all.wav").read_bytes())
+    assert (await house.admin.post(f"/admin/libraries/{house.library_id}/scan")).status == 202
+    await house.home.library.settled()
+    url = URL(
+        f"{house.home.url}/api/v1/media/{house.library_id}/Odd%0Aname%20%7Bx%7D/a%09b.wav", encoded=True
+    )
+    headers = {"Authorization": f"Bearer {house.admin.token}"}
+    async with house.http.get(url, headers=headers) as answer:
+        assert answer.status == 200
+        assert await answer.read() == (folder / "a\tb.wav").read_bytes()
+
+
+async def test_an_artifacts_name_in_braces_is_a_wrong_name_and_no_missing_route(house: Rig):
+    bridge = await house.pair()
+    await house.queued()
+    refused = await bridge.put_artifact(await bridge.claim(), "a{b}.json", b"{}")
+    assert (refused.status, refused.code) == (400, "invalid_artifact")
+
+
+async def test_a_library_removed_in_the_middle_of_its_scan_is_no_failure(
+    house: Rig, caplog: pytest.LogCaptureFixture
+):
+    with caplog.at_level(logging.INFO):
+        for number in range(10):
+            root = house.books.parent / f"more {number}"
+            lay_out_books(root)
+            added = await house.admin.post("/admin/libraries", {"name": "More", "root": str(root)})
+            assert (await house.admin.delete(f"/admin/libraries/{added['id']}")).status == 204
+        await house.home.library.settled()
+    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR] == []

@@ -125,7 +125,7 @@ class LibraryScan:
                 f"The folder {root} is not there; check that its disk is connected, then scan again."
             )
         walk = Walk(root, self._stop.is_set)
-        work = self._tasks.spawn(in_thread(walk.run), "walk")
+        work = self._tasks.spawn(in_thread(walk.run), "walk", awaited=True)
         try:
             await self._watch(walk, _when_done(work))
             return await work
@@ -317,9 +317,9 @@ def _remarks(listing: Listing) -> str | None:
             f"{what} could not be read and stayed as known before; give the server the right to read there."
         )
     if listing.unnamable:
-        return (
-            f"{listing.unnamable} names are no valid Unicode and were left out; rename them and scan again."
-        )
+        count = listing.unnamable
+        what, them = ("One name is", "it") if count == 1 else (f"{count} names are", "them")
+        return f"{what} no valid Unicode and left out of the index; rename {them} and scan again."
     return None
 
 

@@ -102,6 +102,6 @@ def _read(file: BinaryIO, start: int, size: int) -> bytes:
 
 def add_routes(app: web.Application) -> None:
     """Add these routes."""
-    app.router.add_put(f"{API}/bridge/jobs/{{id}}/artifacts/{{name}}", put)
+    app.router.add_put(f"{API}/bridge/jobs/{{id}}/artifacts/{{name:[^/]+}}", put)
     app.router.add_get(f"{API}/admin/bridge/jobs/{{id}}/artifacts", list_artifacts)
-    app.router.add_get(f"{API}/admin/bridge/jobs/{{id}}/artifacts/{{name}}", fetch)
+    app.router.add_get(f"{API}/admin/bridge/jobs/{{id}}/artifacts/{{name:[^/]+}}", fetch)

@@ -140,4 +140,5 @@ def _read(handle: int, place: int, size: int) -> bytes:
 def add_routes(app: web.Application) -> None:
     """Add these routes."""
     app.router.add_post(f"{API}/media/cast", cast)
-    app.router.add_get(f"{API}/media/{{library_id}}/{{path:.+}}", fetch)
+    # A name may hold a line break, which the dot alone does not match.
+    app.router.add_get(f"{API}/media/{{library_id}}/{{path:(?s:.+)}}", fetch)
