@@ -172,10 +172,8 @@ class Child:
             return
         with contextlib.suppress(ProcessLookupError):
             self._process.kill()
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_REAP_SECONDS):
-                await self._process.wait()
-                await asyncio.gather(*self._pipes, return_exceptions=True)
+        if self._pipes:
+            await asyncio.wait(self._pipes, timeout=_REAP_SECONDS)
 
     async def _read(self, process: asyncio.subprocess.Process) -> None:
         pipe = process.stdout
@@ -183,12 +181,13 @@ class Child:
         try:
             while (reply := await frames.receive(pipe, messages.replies)) is not None:
                 if isinstance(reply, messages.Pulse):
+                    # A pulse is looked at, not waited for: it says nothing of whether the work moves.
                     self._pulse = reply
                     if self.moved is not None:
                         self.moved(reply.samples)
                 else:
                     self._replies.append(reply)
-                self._news.set()
+                    self._news.set()
         except frames.BadFrame as error:
             _log.warning("A decoder child wrote no message: %s", error)
             process.kill()

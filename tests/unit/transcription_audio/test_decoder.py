@@ -26,7 +26,8 @@ from tests.unit.transcription_planning.surveys import SETTINGS
 
 pytestmark = pytest.mark.slow
 
-LIMITS = Limits(look=0.1, hang=2.0, idle=0.5)
+# A look takes longer than the pause between two pulses, as it does in earnest.
+LIMITS = Limits(look=0.8, hang=2.0, idle=0.5)
 
 
 @pytest.fixture
