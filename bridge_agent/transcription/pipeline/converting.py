@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from bridge_agent.transcription.audio.errors import AudioAway, AudioChanged, DecoderUnavailable, NoRoom
 from bridge_agent.transcription.model import Plan, Survey
 from bridge_agent.transcription.pipeline import policy, tasks, troubles
-from bridge_agent.transcription.pipeline.crew import SourceChanged
 from bridge_agent.transcription.pipeline.cutting import Cutting
 from bridge_agent.transcription.pipeline.order import SourceFile
+from bridge_agent.transcription.pipeline.reading import Reader, SourceChanged
 from bridge_agent.transcription.pipeline.signs import Poll
 from bridge_agent.transcription.pipeline.stepper import Stepper
 from bridge_agent.transcription.pipeline.tasks import Task
@@ -24,6 +24,7 @@ class Converting:
         self, tools: Tools, recording_id: int, plan: Plan, survey: Survey, files: Sequence[SourceFile]
     ) -> None:
         self._tools = tools
+        self._reads = Reader(tools.db, tools.clock, tools.decoder).reads
         self._recording_id = recording_id
         self._survey = survey
         self._files = files
@@ -58,7 +59,7 @@ class Converting:
         except AudioAway as away:
             raise troubles.source_away(paths, away.message) from away
         except DecoderUnavailable as missing:
-            raise troubles.no_engine(missing.message, self._decodes) from missing
+            raise troubles.no_engine(missing.message, self._reads) from missing
         except AudioChanged:
             await self._check_source()
             raise
@@ -73,13 +74,6 @@ class Converting:
                 raise troubles.source_away([f.path for f in self._files], away.message) from away
             if now != known.stamp:
                 raise SourceChanged(file.relative)
-
-    async def _decodes(self) -> bool:
-        try:
-            await self._tools.decoder.name()
-        except DecoderUnavailable:
-            return False
-        return True
 
     def _ready(self, c: sqlite3.Connection) -> int:
         return tasks.counts(c, self._recording_id).get("converted", 0)

@@ -39,10 +39,6 @@ class Bell:
         await self._clock.wait(news, REST_S)
 
 
-class SourceChanged(Exception):
-    """A file is not any more the one that the plan was made of; the book is read and planned anew."""
-
-
 @dataclass
 class _Worker:
     run_once: Callable[[], Awaitable[bool]]

@@ -6,7 +6,9 @@ from typing import Protocol
 
 from bridge_agent.base.errors import BridgeError
 from bridge_agent.transcription.engines.base import Context
+from bridge_agent.transcription.engines.errors import EngineUnavailable
 from bridge_agent.transcription.model import EngineInfo, PartResult, Value
+from bridge_agent.transcription.models.errors import ModelError
 
 WordsSoFar = Callable[[str], None]
 """Called with all words of the part so far; they begin anew when the part is tried again."""
@@ -73,6 +75,15 @@ class Executor(Protocol):
     async def detect_language(self, path: Path, model: str) -> dict[str, float] | None:
         """Return each language's probability in cut audio; None where it can't tell languages."""
         ...
+
+
+async def is_there(executor: Executor, model: str) -> bool:
+    """Tell whether an executor can hear with a model now."""
+    try:
+        await executor.info(model, lambda done, total: None)
+    except (EngineUnavailable, ModelError):
+        return False
+    return True
 
 
 def worth_taking(mine: float, others: float, part_s: float, left_s: float) -> bool:

@@ -9,7 +9,7 @@ from bridge_agent.transcription.engines.errors import EngineRefused, EngineUnava
 from bridge_agent.transcription.model import RATE, Plan, Settings
 from bridge_agent.transcription.models.errors import ModelError
 from bridge_agent.transcription.pipeline import policy, troubles
-from bridge_agent.transcription.pipeline.executor import BadAudio, Executor, PartWork, worth_taking
+from bridge_agent.transcription.pipeline.executor import BadAudio, Executor, PartWork, is_there, worth_taking
 from bridge_agent.transcription.pipeline.live import Live
 from bridge_agent.transcription.pipeline.signs import Poll
 from bridge_agent.transcription.pipeline.stepper import Stepper, Verdict, Waiting
@@ -96,14 +96,7 @@ class Hearing:
         self._away_since = now if self._away_since is None else self._away_since
         if isinstance(error, EngineUnavailable) and now - self._away_since < _PATIENCE_S:
             return Waiting(error.message, self._tools.desk.retries.foreign_delay_s)
-        return troubles.no_engine(error.message, self._is_there)
-
-    async def _is_there(self) -> bool:
-        try:
-            await self._executor.info(self._model, lambda done, total: None)
-        except (EngineUnavailable, ModelError):
-            return False
-        return True
+        return troubles.no_engine(error.message, lambda: is_there(self._executor, self._model))
 
     def _path(self, task: Task) -> Path:
         return self._folder / f"{task.number}.flac"

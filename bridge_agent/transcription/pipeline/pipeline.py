@@ -16,19 +16,19 @@ from bridge_agent.base.errors import BridgeError
 from bridge_agent.base.tasks import Tasks
 from bridge_agent.base.threads import in_thread
 from bridge_agent.store import Database
+from bridge_agent.transcription.audio.errors import DecoderUnavailable
 from bridge_agent.transcription.engines.errors import EngineUnavailable
 from bridge_agent.transcription.model import EngineInfo, Plan, Settings, Survey
 from bridge_agent.transcription.models.errors import ModelError, UnknownModel
 from bridge_agent.transcription.pipeline import finished, learnt, recordings, troubles
-from bridge_agent.transcription.pipeline.crew import SourceChanged
 from bridge_agent.transcription.pipeline.desk import Desk
 from bridge_agent.transcription.pipeline.estimator import Estimator
-from bridge_agent.transcription.pipeline.executor import Executor
+from bridge_agent.transcription.pipeline.executor import Executor, is_there
 from bridge_agent.transcription.pipeline.finished import FinishedPart
 from bridge_agent.transcription.pipeline.live import Live
 from bridge_agent.transcription.pipeline.order import Order, Progress, unwatched
 from bridge_agent.transcription.pipeline.policy import Retries
-from bridge_agent.transcription.pipeline.reading import Decoder, Reader
+from bridge_agent.transcription.pipeline.reading import Decoder, Reader, SourceChanged
 from bridge_agent.transcription.pipeline.recordings import Recording
 from bridge_agent.transcription.pipeline.running import Run, nobody
 from bridge_agent.transcription.pipeline.senders import Replies
@@ -113,7 +113,7 @@ class Pipeline:
     async def start(self) -> None:
         """Give back what children held when the Bridge ended, and drop cut audio that nobody needs."""
         await self.desk.give_back_all()
-        known = await self._db.read(recordings.all_ids)
+        known = await self._db.read(lambda c: recordings.ids_since(c, ""))
         await in_thread(_keep_folders, self._tools.folder, known)
 
     async def reuse_key(self, order: Order, progress: Progress = unwatched) -> str:
@@ -217,9 +217,11 @@ class Pipeline:
             recordings.forget_old(c, before, self._running)
             finished.forget_old(c, before, self._running)
             learnt.forget_old(c, before)
-            return recordings.all_ids(c)
+            return recordings.ids_since(c, done_before)
 
-        await in_thread(_keep_folders, self._tools.folder, await self._db.write(unit))
+        # Cut audio of a book that nobody has gone on with for a day is soon cut again.
+        keep = await self._db.write(unit) | self._running
+        await in_thread(_keep_folders, self._tools.folder, keep)
 
     def view(self, recording_id: int) -> dict[str, Any] | None:
         """Return what the page shows of a book under way, None of one that is not."""
@@ -273,15 +275,7 @@ class Pipeline:
         except UnknownModel:
             raise
         except (EngineUnavailable, ModelError) as missing:
-
-            async def ready() -> bool:
-                try:
-                    await there[0].info(model, lambda done, total: None)
-                except (EngineUnavailable, ModelError):
-                    return False
-                return True
-
-            raise troubles.no_engine(missing.message, ready) from missing
+            raise engine_missing(there[0], model, missing) from missing
 
     async def _survey(self, order: Order, progress: Progress) -> Survey:
         expected = [file.expected_s for file in order.files]
@@ -292,7 +286,10 @@ class Pipeline:
                 "plan", "Finding the pauses", round(done, 1), None if total is None else max(total, done)
             )
 
-        return await self._reader.survey(order.files, read)
+        try:
+            return await self._reader.survey(order.files, read)
+        except DecoderUnavailable as missing:
+            raise troubles.no_engine(missing.message, self._reader.reads) from missing
 
     async def _settings(self, recording_id: int, asked: _Asked, survey: Survey, info: EngineInfo) -> Settings:
         """Return the settings of the plan: with the engine's own name of the model, and a language."""
@@ -302,9 +299,11 @@ class Pipeline:
             return settings
         listener = next(executor for executor in self._tools.executors if executor.places)
         folder = self._tools.folder / str(recording_id)
-        spoken = await self._reader.language(
-            survey, asked.order.files, listener, asked.order.settings.model, folder
-        )
+        model = asked.order.settings.model
+        try:
+            spoken = await self._reader.language(survey, asked.order.files, listener, model, folder)
+        except (EngineUnavailable, ModelError) as missing:
+            raise engine_missing(listener, model, missing) from missing
         asked.sure = spoken.sure or spoken.language is None
         return msgspec.structs.replace(settings, language=spoken.language)
 
@@ -314,6 +313,11 @@ class Pipeline:
 
     def _now(self) -> str:
         return to_text(self._clock.now())
+
+
+def engine_missing(executor: Executor, model: str, error: EngineUnavailable | ModelError) -> Trouble:
+    """Return the trouble that an executor can't hear with a model just now."""
+    return troubles.no_engine(error.message, lambda: is_there(executor, model))
 
 
 def part_key(plan: Plan, number: int, info: EngineInfo, apart: str) -> str:

@@ -13,7 +13,14 @@ from bridge_agent.base.clock import Clock, to_text
 from bridge_agent.base.threads import in_thread
 from bridge_agent.store import Database
 from bridge_agent.transcription.audio.cut_file import CutFile
-from bridge_agent.transcription.audio.errors import AudioAway, DecoderDied, NoRoom
+from bridge_agent.transcription.audio.errors import (
+    AudioAway,
+    AudioChanged,
+    AudioError,
+    DecoderDied,
+    DecoderUnavailable,
+    NoRoom,
+)
 from bridge_agent.transcription.guards import language as guard
 from bridge_agent.transcription.model import RATE, FileSurvey, Part, Span, Survey
 from bridge_agent.transcription.pipeline import learnt, troubles
@@ -56,6 +63,10 @@ class Decoder(Protocol):
         ...
 
 
+class SourceChanged(Exception):
+    """A file is not any more the one that the plan was made of; the book is read and planned anew."""
+
+
 class Reader:
     """Surveys books and listens for their language. What was learnt is kept by what it follows from."""
 
@@ -86,6 +97,14 @@ class Reader:
             progress(done)
         return Survey(files=tuple(found), decoder=name)
 
+    async def reads(self) -> bool:
+        """Tell whether there is a decoder."""
+        try:
+            await self._decoder.name()
+        except DecoderUnavailable:
+            return False
+        return True
+
     async def marks(self, files: Sequence[SourceFile]) -> list[tuple[str, int, str]]:
         """Return each file's path in the book, its size, and a stamp of its content, without decoding it.
 
@@ -99,7 +118,11 @@ class Reader:
     async def language(
         self, survey: Survey, files: Sequence[SourceFile], listener: Executor, model: str, folder: Path
     ) -> Spoken:
-        """Return the language that is spoken in a book, by votes of samples from all over it."""
+        """Return the language that is spoken in a book, by votes of samples from all over it.
+
+        None where no sample tells: each part is then heard in the language it seems to be in. Raises Trouble,
+        SourceChanged, EngineError.
+        """
         places = planning.language_places(survey)
         key = _digest([planning.RULES, model, [[survey.files[f].content, s] for f, s in places]])
         known = await self._db.read(lambda c: learnt.language(c, key))
@@ -111,8 +134,13 @@ class Reader:
             raise troubles.disk_full(folder, full.message) from full
         except AudioAway as away:
             raise troubles.source_away([each.path for each in files], away.message) from away
+        except AudioChanged as changed:
+            raise SourceChanged(changed.message) from changed
+        except AudioError as error:
+            _log.warning("The language could not be listened for: %s", error.message)
+            return Spoken(None, sure=False)
         spoken = Spoken(None, sure=False)
-        if heard:
+        if any(heard):
             vote = guard.vote(heard)
             spoken = Spoken(vote.language, vote.sure)
         now = to_text(self._clock.now())

@@ -138,9 +138,9 @@ def done_before(c: sqlite3.Connection, before: str, running: Collection[int]) ->
     return [row["id"] for row in c.execute(SQL["done_before"], values).fetchall()]
 
 
-def all_ids(c: sqlite3.Connection) -> set[int]:
-    """Return the ids of all recordings there are."""
-    return {row["id"] for row in c.execute(SQL["all_ids"]).fetchall()}
+def ids_since(c: sqlite3.Connection, since: str) -> set[int]:
+    """Return the ids of the recordings that something happened to since a time."""
+    return {row["id"] for row in c.execute(SQL["ids_since"], {"since": since}).fetchall()}
 
 
 def _row(c: sqlite3.Connection, query: str, values: dict[str, object]) -> Recording | None:

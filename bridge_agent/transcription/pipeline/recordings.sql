@@ -57,5 +57,5 @@ RETURNING id;
 SELECT id FROM recordings
 WHERE state = 'done' AND updated_at < :before AND id NOT IN (SELECT value FROM json_each(:running));
 
--- all_ids: which recordings there are
-SELECT id FROM recordings;
+-- ids_since: which recordings something happened to since a time
+SELECT id FROM recordings WHERE updated_at >= :since;

@@ -4,7 +4,13 @@ import asyncio
 
 import pytest
 
-from bridge_agent.transcription.audio.errors import AudioAway, AudioChanged, DecoderDied, NoRoom
+from bridge_agent.transcription.audio.errors import (
+    AudioAway,
+    AudioChanged,
+    DecoderDied,
+    DecoderUnavailable,
+    NoRoom,
+)
 from bridge_agent.transcription.engines.errors import EngineDied, EngineUnavailable
 from bridge_agent.transcription.model import RATE
 from bridge_agent.transcription.models.errors import DownloadFailed
@@ -353,6 +359,62 @@ async def test_a_language_that_is_not_sure_is_flagged(rig: Rig):
     id_ = await rig.do(rig.order(rig.book("ab"), language=None))
     results = await rig.pipeline.results(id_)
     assert {part.result.flags for part in results.parts} == {("unsure_language",)}
+
+
+async def test_where_no_sample_tells_a_language_each_part_is_heard_as_it_seems(rig: Rig):
+    rig.executor.languages = [{}, {}]
+    id_ = await rig.do(rig.order(rig.book("ab", "cd"), language=None))
+    assert {context.language for context in rig.executor.contexts} == {None}
+    results = await rig.pipeline.results(id_)
+    assert {part.result.flags for part in results.parts} == {()}
+
+
+async def test_an_engine_that_goes_away_while_the_language_is_listened_for_is_a_trouble(rig: Rig):
+    async def away(path: object, model: str) -> dict[str, float]:
+        raise EngineUnavailable("The server is away; start it.")
+
+    rig.executor.detect_language = away  # type: ignore[method-assign]
+    _, running = await rig.start(rig.order(rig.book("ab"), language=None))
+    with pytest.raises(Trouble, match="The server is away"):
+        await rig.finish(running)
+
+
+async def test_a_machine_without_a_decoder_waits_for_one(rig: Rig, monkeypatch):
+    missing = [True]
+    name = rig.decoder.name
+
+    async def named() -> str:
+        if missing[0]:
+            raise DecoderUnavailable
+        return await name()
+
+    rig.decoder.name = named  # type: ignore[method-assign]
+    _, running = await rig.start(rig.order(rig.book("ab")))
+    with pytest.raises(Trouble, match="install the extra “speech”") as caught:
+        await rig.finish(running)
+    waiting = asyncio.create_task(caught.value.mended(rig.clock))
+    await rig.pass_time(30)
+    assert not waiting.done()
+    missing[0] = False
+    await rig.finish(waiting)
+
+
+async def test_cut_audio_of_a_book_left_alone_for_a_day_goes_and_is_cut_again(rig: Rig):
+    files = rig.book("abcdef")
+    id_, running = await rig.start(rig.order(files))
+    await rig.until(lambda: rig.executor.heard[0] == 1 and rig.executor.at_work)
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    await rig.pipeline.forget_old()
+    assert (rig.folder / "cut" / str(id_)).exists()
+    await rig.clock.advance(90_000)
+    await rig.pipeline.forget_old()
+    assert not (rig.folder / "cut" / str(id_)).exists()
+    again, running = await rig.start(rig.order(files))
+    await rig.finish(running)
+    assert again == id_
+    assert await words(rig, id_) == [f"word{letter}" for letter in "abcdef"]
+    assert rig.executor.heard[0] == 1
 
 
 async def test_files_that_cannot_be_read_are_warned_of(rig: Rig):
