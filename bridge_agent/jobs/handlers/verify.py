@@ -1,7 +1,6 @@
 """The kind `bridge.verify`: proves that this machine sees a book's files, changing nothing (R-097…R-108)."""
 
 import asyncio
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -10,9 +9,9 @@ from bridge_agent.base.clock import Clock
 from bridge_agent.base.errors import BridgeError
 from bridge_agent.base.tasks import Tasks
 from bridge_agent.base.threads import files as disk
+from bridge_agent.jobs.handlers.asking import Books, ask_for_book
 from bridge_agent.jobs.handlers.base import Done, Failed, JobContext, Outcome
 from bridge_agent.jobs.handlers.probe import probe
-from bridge_agent.link.errors import Rejected, ServerAway
 from bridge_agent.mapping import sight
 from bridge_agent.mapping.compare import LIMIT_S, Compared, Comparison, Findings, no_answer
 from bridge_agent.mapping.resolve import DENIED, Finder, NotHere, Seen
@@ -36,13 +35,8 @@ PROBING = "Checking the book's folder can be written"
 HOLDING = "Holding, as asked"
 NOT_CHECKED = "not checked"
 
-_PAUSES_S = (1.0, 2.0, 4.0, 8.0, 15.0)
-_PASSING = frozenset({"unreachable", "busy", "not_ready", "redirected", "not_a_server"})
 _LOOK_AGAIN_S = 1.0
 _TIDY_S = 3.0
-_TRIES_AGAIN = re.compile(
-    r"(?<=\.) The Bridge tries again by itself\.|; the Bridge tries again by itself(?=\.)"
-)
 
 
 class BadParams(BridgeError):
@@ -51,31 +45,11 @@ class BadParams(BridgeError):
     code = "invalid_params"
 
 
-class BookUnknown(BridgeError):
-    """The server does not know the book any more; scan the library on the server, then queue the job anew."""
-
-    code = "not_found"
-
-
-class NoList(BridgeError):
-    """The server gave no list of the book’s files; queue the job anew when it answers again."""
-
-    code = "no_list"
-
-
 class Places(Protocol):
     """Where this machine sees the libraries."""
 
     async def place_of(self, library_id: int) -> tuple[Library, Path]:
         """Return a listed library and its root here; raises BridgeError for one that is not listed."""
-        ...
-
-
-class Books(Protocol):
-    """Whom to ask for a book's files."""
-
-    async def book(self, library_id: int, path: str | None) -> Book:
-        """Return a book, the library's sample book without a path; raises BridgeError."""
         ...
 
 
@@ -99,7 +73,7 @@ class VerifyHandler:
         job.progress("mapping", FINDING)
         library, root = await self._mappings.place_of(job.library_id)
         job.progress("lookup", ASKING)
-        book = await self._ask(job)
+        book = await ask_for_book(self._link, self._clock, job.library_id, job.path or None)
         error, findings = await self._compare(job, library, root, book)
         writable_error: str | None = NOT_CHECKED
         if error is None:
@@ -110,31 +84,6 @@ class VerifyHandler:
         elapsed_ms = round((self._clock.monotonic() - began) * 1000)
         result = _result(job, root, book, findings, writable_error, elapsed_ms)
         return Done(result) if error is None else Failed(error, result)
-
-    async def _ask(self, job: JobContext) -> Book:
-        """Ask for the book; a server that is away for a moment is asked again, a refusal is final."""
-        for pause in _PAUSES_S:
-            try:
-                return await self._ask_once(job)
-            except ServerAway as away:
-                if away.kind not in _PASSING:
-                    raise _no_list(away) from away
-                await self._clock.sleep(min(max(pause, away.retry_after or 0.0), _PAUSES_S[-1]))
-        try:
-            return await self._ask_once(job)
-        except ServerAway as away:
-            raise _no_list(away) from away
-
-    async def _ask_once(self, job: JobContext) -> Book:
-        try:
-            return await self._link.book(job.library_id, job.path or None)
-        except Rejected as error:
-            if error.status == 404:
-                raise BookUnknown(
-                    f"The server does not know the book {cut(job.path, 400)} any more ({error.message}); "
-                    "scan the library on the server, then queue the job anew."
-                ) from error
-            raise
 
     async def _compare(
         self, job: JobContext, library: Library, root: Path, book: Book
@@ -204,12 +153,6 @@ class VerifyHandler:
             await self._clock.sleep(max(0.0, began + following - self._clock.monotonic()))
             passed += 1
             job.progress("hold", HOLDING, min(passed, seconds), seconds)
-
-
-def _no_list(away: ServerAway) -> NoList:
-    """Word why there is nothing to compare with: unlike the link, a job that failed is not tried again."""
-    why = _TRIES_AGAIN.sub("", away.message)
-    return NoList(f"The server gave no list of the book’s files, so queue the job anew later. {why}")
 
 
 def hold_seconds(params: Mapping[str, Any]) -> float:

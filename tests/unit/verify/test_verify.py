@@ -13,7 +13,8 @@ import pytest
 from bridge_agent.base.errors import BridgeError
 from bridge_agent.base.tasks import Tasks
 from bridge_agent.jobs.handlers import verify
-from bridge_agent.jobs.handlers.verify import BadParams, NoList, hold_seconds
+from bridge_agent.jobs.handlers.asking import NoList
+from bridge_agent.jobs.handlers.verify import BadParams, hold_seconds
 from bridge_agent.link import answers
 from bridge_agent.link.answers import Answer
 from bridge_agent.link.errors import AwayKind, Rejected, ServerAway
