@@ -110,6 +110,11 @@ class Pipeline:
         """Who transcribes."""
         return self._tools.executors
 
+    @property
+    def running(self) -> frozenset[int]:
+        """The recordings under way: those among which whoever claims by itself may choose."""
+        return frozenset(self._running)
+
     async def start(self) -> None:
         """Give back what children held when the Bridge ended, and drop cut audio that nobody needs."""
         await self.desk.give_back_all()
