@@ -8,6 +8,7 @@ import pytest
 from bridge_agent.settings import BridgeSettings, HomeSettings, Settings
 
 README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+SWITCH = {"`on`": True, "`off`": False}
 
 
 def table_row(name: str) -> str:
@@ -31,7 +32,8 @@ def test_numbers_in_the_tables_are_the_defaults(kind: type[Settings]):
             cells = [cell.strip() for cell in table_row(kind.env_name(option.name)).split("|")]
             names = re.findall(r"`([A-Z_]+)`", cells[1])
             defaults = [part.strip() for part in cells[2].split(",")]
-            assert float(defaults[names.index(kind.env_name(option.name))]) == option.default
+            shown = defaults[names.index(kind.env_name(option.name))]
+            assert (SWITCH[shown] if isinstance(option.default, bool) else float(shown)) == option.default
 
 
 def test_no_setting_is_named_that_nothing_reads():
