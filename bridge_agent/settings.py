@@ -20,6 +20,8 @@ from bridge_agent.base import paths
 from bridge_agent.base.errors import SettingsError
 from bridge_agent.base.files import read_secret_file
 
+# How alike a mistyped name must be to a known one to be asked about: all share a prefix.
+_ALIKE = 0.8
 _COMPUTE = ("auto", "int8", "int8_float32", "int8_float16", "int8_bfloat16", "float16", "bfloat16", "float32")
 
 T = TypeVar("T")
@@ -351,8 +353,8 @@ def warn_of_unknown(environ: Mapping[str, str]) -> None:
                 known.add(kind.env_name(declared.name) + "_FILE")
     for name in sorted(environ):
         if name.startswith("BRIDGE_") and name not in known:
-            near = difflib.get_close_matches(name, known, 1)
-            hint = f"; did you mean {near[0]}?" if near else ""
+            near = difflib.get_close_matches(name, known, 1, _ALIKE)
+            hint = f"; did you mean {near[0]}?" if near else "; take it out, or mend its name."
             _log.warning("Nothing reads the environment variable %s%s", name, hint)
 
 
@@ -373,7 +375,10 @@ def _read_file(path: Path) -> dict[str, object]:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"The settings file {path} can't be read ({error}); mend that line.") from error
     except OSError as error:
-        raise SettingsError(f"The settings file {path} can't be opened ({error.strerror}).") from error
+        raise SettingsError(
+            f"The settings file {path} can't be opened ({error.strerror}); mend its permissions, or choose "
+            "another data folder with --data-dir."
+        ) from error
 
 
 def _find(

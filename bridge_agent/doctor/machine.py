@@ -129,9 +129,9 @@ async def keyring(settings: BridgeSettings, probes: Probes) -> list[Finding]:
         name = await threads.secrets.call(LIMIT_S, probes.try_keyring)
     except TimeoutError:
         why, code = f"The keyring did not answer within {LIMIT_S:g} s", "keyring_no_answer"
-    except Exception as error:
+    except Exception:
         # A keyring raises whatever its maker chose; each of it means that there is none to be used.
-        why, code = f"There is no keyring that keeps a secret here ({type(error).__name__})", "keyring_none"
+        why, code = "There is no keyring that keeps a secret here", "keyring_none"
     else:
         return [ok("keyring_ok", f"A trial entry went into {name} and out again.")]
     if needed:

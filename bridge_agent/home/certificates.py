@@ -36,8 +36,8 @@ def context(tls: str, folder: Path, clock: Clock) -> Context:
         made.load_cert_chain(certificate, key)
     except (OSError, ssl.SSLError) as error:
         raise SettingsError(
-            f"BRIDGE_HOME_TLS names {certificate} and {key}, which can’t be used ({error}); "
-            "mend the paths or the files."
+            f"BRIDGE_HOME_TLS names {certificate} and {key}, which can’t be used "
+            f"({error.strerror or error}); mend the paths or the files."
         ) from error
     return made
 

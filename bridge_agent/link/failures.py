@@ -1,5 +1,6 @@
 """Failures below HTTP, in words: no connection, no trust, no answer."""
 
+import errno
 import ssl
 
 import aiohttp
@@ -7,6 +8,14 @@ import aiohttp
 from bridge_agent.base.errors import BridgeError
 from bridge_agent.link.errors import ServerAway
 from bridge_agent.protocol.text import clean
+
+_CAUSES = {
+    errno.ECONNREFUSED: "nothing listens there",
+    errno.ECONNRESET: "it broke the connection off",
+    errno.EHOSTUNREACH: "no way leads there",
+    errno.ENETUNREACH: "no way leads there",
+    errno.ETIMEDOUT: "no answer in time",
+}
 
 
 def worded(error: Exception, url: str) -> ServerAway:
@@ -46,5 +55,7 @@ def _cause(error: Exception) -> str:
     if isinstance(error, aiohttp.ClientPayloadError):
         return "its answer broke off"
     inner = error.__cause__ if isinstance(error.__cause__, (OSError, BridgeError)) else error
+    if isinstance(inner, OSError) and inner.errno in _CAUSES:
+        return _CAUSES[inner.errno]
     text = getattr(inner, "strerror", None) or "the connection broke off"
     return clean(str(text), 120)

@@ -104,6 +104,11 @@ class Listener:
                     else "."
                 )
             )
+        if error.errno in (errno.EADDRNOTAVAIL, socket.EAI_NONAME):
+            return BridgeError(
+                f"This machine has no address {where}; set {self._setting} to one of its own, or to 0.0.0.0 "
+                "and a port for all of them."
+            )
         return BridgeError(f"Listening at {where} failed ({error.strerror or error}); mend the address.")
 
     async def _accept(self, bound: socket.socket, tls: ssl.SSLContext) -> None:

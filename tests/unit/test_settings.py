@@ -115,6 +115,19 @@ def test_an_unknown_name_is_warned_of(caplog):
     ]
 
 
+def test_a_name_that_is_like_none_is_not_guessed_at(caplog):
+    warn_of_unknown({"BRIDGE_NONSENSE": "x"})
+    assert [r.getMessage() for r in caplog.records] == [
+        "Nothing reads the environment variable BRIDGE_NONSENSE; take it out, or mend its name."
+    ]
+
+
+def test_a_data_folder_that_is_a_file_is_told_with_the_next_step(tmp_path):
+    (tmp_path / "taken").write_text("")
+    with pytest.raises(SettingsError, match="--data-dir"):
+        BridgeSettings.load({"BRIDGE_DATA_DIR": str(tmp_path / "taken")})
+
+
 def test_a_table_of_the_file_holds_the_settings_of_its_section(tmp_path):
     settings = load(tmp_path, file='name = "Study"\n[speech]\nmodel = "base"\nprocesses = 0')
     assert (settings.name, settings.speech_model, settings.speech_processes) == ("Study", "base", 0)

@@ -10,6 +10,7 @@ import pytest
 from aiohttp import web
 
 from bridge_agent.base.clock import SystemClock
+from bridge_agent.base.errors import BridgeError
 from bridge_agent.settings import Address
 from bridge_agent.web import rendering
 from bridge_agent.web.bodies import id_in_path, int_query, read_json
@@ -86,6 +87,13 @@ async def test_a_taken_port_is_a_sentence_with_the_setting(listener):
     second = Listener(application(), Address("127.0.0.1", listener.port), "TEST_LISTEN")
     with pytest.raises(PortTaken, match="TEST_LISTEN to another port"):
         await second.start()
+
+
+async def test_an_address_that_is_not_this_machines_is_a_sentence_with_the_setting():
+    # TEST-NET-1 belongs to no machine.
+    elsewhere = Listener(application(), Address("192.0.2.1", 13380), "TEST_LISTEN")
+    with pytest.raises(BridgeError, match="no address 192.0.2.1:13380 .*set TEST_LISTEN to one of its own"):
+        await elsewhere.start()
 
 
 @pytest.mark.parametrize(
