@@ -17,12 +17,16 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-token_app = typer.Typer(no_args_is_help=True, help="Says where the Bridge's token is kept; never shows it.")
+token_app = typer.Typer(no_args_is_help=True, help="Say where the Bridge's token is kept; it is never shown.")
 app.add_typer(token_app, name="token")
 
 DataDir = Annotated[
     Path | None,
     typer.Option("--data-dir", help="The data folder; else BRIDGE_DATA_DIR or the platform's own."),
+]
+HomeDataDir = Annotated[
+    Path | None,
+    typer.Option("--data-dir", help="The data folder; else BRIDGE_HOME_DATA_DIR or the platform's own."),
 ]
 Listen = Annotated[str | None, typer.Option(help="Where to listen, as HOST:PORT.")]
 Json = Annotated[bool, typer.Option("--json", help="Answer with one JSON object, for scripts.")]
@@ -56,7 +60,7 @@ def run(listen: Listen = None, data_dir: DataDir = None) -> None:
 
 
 @app.command("home-server")
-def home_server(listen: Listen = None, data_dir: DataDir = None) -> None:
+def home_server(listen: Listen = None, data_dir: HomeDataDir = None) -> None:
     """Run the home server; its console is at http://127.0.0.1:13390 unless BRIDGE_HOME_LISTEN says otherwise.
 
     BRIDGE_HOME_LIBRARIES="Books=/srv/books" adds libraries at the first start, BRIDGE_HOME_ADMIN_PASSWORD
@@ -83,7 +87,9 @@ def pair(
     server_url: Annotated[
         str, typer.Argument(metavar="URL", help="The server's address, http:// or https://.")
     ],
-    code: Annotated[str | None, typer.Argument(help="The code; asked for when left out.")] = None,
+    code: Annotated[
+        str | None, typer.Argument(metavar="[CODE]", help="The code; asked for when left out.")
+    ] = None,
     data_dir: DataDir = None,
     as_json: Json = False,
 ) -> None:

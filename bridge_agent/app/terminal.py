@@ -3,7 +3,10 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from bridge_agent.base.clock import from_text
+
 _MARKS = {"ok": "✓", "warn": "!", "bad": "✕"}
+_KINDS = {"bridge.verify": "Verifying", "transcribe.book": "Transcribing"}
 
 
 def status_lines(status: Mapping[str, Any]) -> Iterable[str]:
@@ -13,17 +16,19 @@ def status_lines(status: Mapping[str, Any]) -> Iterable[str]:
     if link["server_name"]:
         yield f"Server: {link['server_name']} at {link['server_url']}"
     if link["last_heartbeat_at"]:
-        yield f"Last heard from it: {link['last_heartbeat_at']}"
+        yield f"Last heard from it: {_at(link['last_heartbeat_at'])}"
     if link["next_try_at"] and not link["online"]:
-        yield f"Next try: {link['next_try_at']}"
+        yield f"Next try: {_at(link['next_try_at'])}"
     for library in status["libraries"]:
         mark = "✓" if library.get("ok") else "!"
-        yield f"{mark} Library {library['library_id']}: {library['root']} is {library['path']} here"
+        where = f"at {library['path']}" if library["root"] == library["path"] else _mapped(library)
+        yield f"{mark} Library “{library['name']}”: {where}"
         if library.get("error"):
             yield f"    {library['error']}"
     for job in status["jobs"]["running"]:
         progress = job.get("progress") or {}
-        yield f"● {job['kind']} {job['path']}: {progress.get('message') or job['state']}"
+        doing = _KINDS.get(job["kind"], job["kind"])
+        yield f"● {doing} {job['path']}: {progress.get('message') or job['state']}"
     if not status["jobs"]["running"]:
         yield "No job is running."
 
@@ -34,3 +39,12 @@ def finding_lines(findings: Iterable[Mapping[str, Any]]) -> Iterable[str]:
         yield f"{_MARKS[finding['level']]} {finding['sentence']}  [{finding['code']}]"
         if finding["level"] != "ok" and finding.get("what_to_do"):
             yield f"    {finding['what_to_do']}"
+
+
+def _at(moment: str) -> str:
+    # A person at this terminal has this machine's clock on the wall; --json keeps the wire's own form.
+    return f"{from_text(moment).astimezone():%Y-%m-%d %H:%M:%S}"
+
+
+def _mapped(library: Mapping[str, Any]) -> str:
+    return f"{library['root']} is {library['path']} here"

@@ -1,0 +1,44 @@
+"""What `bridge-agent status` says in lines."""
+
+from bridge_agent.app.terminal import status_lines
+from bridge_agent.base.clock import from_text
+
+HEARD = "2026-01-01T11:00:00.123Z"
+LINK = {
+    "state": "online",
+    "reason": None,
+    "server_name": "Home",
+    "server_url": "http://home:13390",
+    "last_heartbeat_at": HEARD,
+    "next_try_at": None,
+    "online": True,
+}
+JOB = {
+    "kind": "bridge.verify",
+    "path": "A/B",
+    "progress": {"message": "Holding, as asked"},
+    "state": "running",
+}
+
+
+def library(root, path):
+    return {"library_id": 1, "name": "Books", "root": root, "path": path, "ok": True, "error": None}
+
+
+def lines(libraries=(), running=()):
+    return list(status_lines({"link": LINK, "libraries": libraries, "jobs": {"running": running}}))
+
+
+def test_times_are_those_of_this_machine():
+    local = from_text(HEARD).astimezone()
+    assert f"Last heard from it: {local:%Y-%m-%d %H:%M:%S}" in lines()
+
+
+def test_a_library_is_called_by_its_name_and_its_place_here():
+    assert "✓ Library “Books”: /srv/books is /mnt/books here" in lines([library("/srv/books", "/mnt/books")])
+    assert "✓ Library “Books”: at /srv/books" in lines([library("/srv/books", "/srv/books")])
+
+
+def test_what_runs_is_said_in_words():
+    assert lines(running=[JOB])[-1] == "● Verifying A/B: Holding, as asked"
+    assert lines()[-1] == "No job is running."
