@@ -1,9 +1,9 @@
 /* Small helps on every page; all of it works without them. */
 "use strict";
 (() => {
-  const short = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
-  const withDay = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
-  const full = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "medium" });
+  const short = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
+  const withDay = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
+  const full = new Intl.DateTimeFormat("en-GB", { dateStyle: "full", timeStyle: "medium" });
 
   function ago(then) {
     const seconds = Math.max(0, Math.floor((Date.now() - then) / 1000));

@@ -1,10 +1,12 @@
 """The jobs' pages: asked for, followed, cancelled, gone on with; what a Bridge reports is shown as text."""
 
 import hashlib
+import shutil
+import sys
 
 import pytest
 
-from tests.page.console_rig import API, Browser, OtherHalf, start_home
+from tests.page.console_rig import API, DEMO, Browser, OtherHalf, start_home
 
 EVIL = '<script>alert("x")</script><img src=x onerror=alert(1)>'
 
@@ -55,6 +57,17 @@ async def test_a_hold_is_passed_on_and_judged(browser, home, bridge):
     assert "from 0 to 600" in wrong.text
     await browser.send("/libraries/1/verify", {"path": path, "hold_seconds": "7"})
     assert (await bridge.claim())["params"] == {"hold_seconds": 7}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no name there holds a line break")
+async def test_a_book_with_a_line_break_in_its_name_can_be_verified(browser, home, bridge, tmp_path):
+    shutil.copytree(DEMO / "Folk Tales" / "Stone Soup", tmp_path / "odd" / "Nl" / "line\nbreak")
+    odd = await home.library.add("Odd", tmp_path / "odd")
+    home.library.request_scan(odd.id)
+    await home.library.settled()
+    # As browsers send what the hidden field holds.
+    await browser.send(f"/libraries/{odd.id}/verify", {"path": "Nl/line\r\nbreak"})
+    assert (await bridge.claim())["path"] == "Nl/line\nbreak"
 
 
 @pytest.mark.requirement("R-109")

@@ -46,7 +46,9 @@ async def show(request: web.Request) -> web.StreamResponse:
 async def verify(request: web.Request) -> web.StreamResponse:
     """POST /libraries/{id}/verify: a book of the form's `path`, or the library's sample book (R-097)."""
     library = library_of(request)
-    path, hold = field(request, "path"), field(request, "hold_seconds").strip()
+    # Browsers send a line break in a field as CR LF, whatever the name on the disk has.
+    path = field(request, "path").replace("\r\n", "\n")
+    hold = field(request, "hold_seconds").strip()
     try:
         job, code = await ask_verify(request.app[HOME], library.id, path or None, hold)
     except NotAsked as error:

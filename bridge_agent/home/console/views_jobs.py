@@ -97,7 +97,7 @@ def job_view(job: Job, libraries: Mapping[int, str], bridge: Mapping[str, Any], 
         created_at=words.text_in(job, "created_at"),
         finished_at=words.text_in(job, "finished_at"),
         updated_at=words.text_in(job, "updated_at"),
-        params=_as_json(job.get("params") or None),
+        params=_asked(job.get("params")),
         raw=_as_json(job.get("result")),
     )
 
@@ -221,6 +221,19 @@ def _sentence(text: str) -> str:
     text = text.strip()
     ending = "" if text.endswith((".", "!", "?", "…", "”")) else "."
     return text[:1].upper() + text[1:] + ending
+
+
+def _asked(params: object) -> str | None:
+    """Say what was asked for beside the book, as `hold seconds 15`."""
+    if not isinstance(params, Mapping) or not params:
+        return None
+    said = (
+        value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        for value in params.values()
+    )
+    return ", ".join(
+        f"{str(name).replace('_', ' ')} {value}" for name, value in zip(params, said, strict=True)
+    )
 
 
 def _as_json(value: object) -> str | None:

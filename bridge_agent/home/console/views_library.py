@@ -85,6 +85,8 @@ def libraries_state(libraries: list[LibraryView], admin: bool) -> State:
     if running:
         names = words.joined([f"“{library.name}”" for library in running[:3]])
         return State(f"Scanning {names}.", "Books appear as they are found.", "on")
+    if len(libraries) == 1:
+        return State("1 library, scanned.", "It is scanned once a day, and whenever you ask.", "ok")
     count = words.counted(len(libraries), "library", "libraries")
     return State(f"{count}, all scanned.", "They are scanned once a day, and whenever you ask.", "ok")
 

@@ -218,3 +218,15 @@ def test_whatever_a_bridge_reports_a_page_can_be_made_of_it(state, progress, res
         )
         assert seen.line
         assert isinstance(compared_files(kind, result), list)
+
+
+@pytest.mark.parametrize(
+    ("params", "said"),
+    [
+        ({}, None),
+        ({"hold_seconds": 15}, "hold seconds 15"),
+        ({"language": "en", "again": True}, "language en, again true"),
+    ],
+)
+def test_what_was_asked_for_is_said_in_words(params, said):
+    assert view(params=params).params == said

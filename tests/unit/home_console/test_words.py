@@ -128,7 +128,9 @@ def test_the_list_of_libraries_begins_with_a_sentence():
     assert "admin" in libraries_state([], admin=False).more
     assert libraries_state([library("running")], True).sentence == "Scanning “Audiobooks”."
     assert "could not be scanned" in libraries_state([library("failed")], True).sentence
-    assert libraries_state([library("done")], True).sentence == "1 library, all scanned."
+    one = libraries_state([library("done")], True)
+    assert (one.sentence, one.more[:5]) == ("1 library, scanned.", "It is")
+    assert libraries_state([library("done")] * 2, True).sentence == "2 libraries, all scanned."
 
 
 def test_a_book_in_the_list_tells_length_and_files():
