@@ -25,8 +25,8 @@ check: $(VENV)/.tested ## Lint, format, types, import directions
 bench: $(VENV)/.tested ## Print the table of speed and size, each figure beside its limit
 	$(BIN)/python -m tests.benchmarks
 
-clean: ## Remove the environment and what the demo made
-	rm -rf $(VENV) .demo build dist
+clean: ## Remove the environment and what was built (the demo's folder: bridge-agent paths)
+	rm -rf $(VENV) build dist
 
 # What a fresh machine may lack is named, not guessed at.
 $(BIN)/python:

@@ -123,7 +123,8 @@ _WHAT_TO_CLICK = """
   What to do now:
     1. Open the Bridge's page: it says whom it is connected to and what it did last.
     2. Open the console, sign in, go to Libraries, press Verify, and watch both pages.
-    3. Press Cancel on one, with some seconds to hold under More: the other follows.
+    3. Open a book there; under More, let the job hold for 30 seconds, then Verify this book.
+       Press Cancel on either page: the other follows.
   Ctrl-C stops both. The next start goes on from here.
 """
 

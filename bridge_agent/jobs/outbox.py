@@ -96,9 +96,7 @@ class Outbox:
             self._wake.clear()
             pause = self._send_due()
             waiting = len(self._letters)
-            self._loops.say(
-                _LOOP, f"{waiting} final reports wait for the server." if waiting else "Nothing to send."
-            )
+            self._loops.say(_LOOP, _waiting(waiting))
             if pause is None:
                 await self._wake.wait()
             else:
@@ -178,3 +176,13 @@ class Outbox:
         if row is not None:
             self._board.put(row)
         return row
+
+
+def _waiting(letters: int) -> str:
+    if not letters:
+        return "Nothing to send."
+    return (
+        "One final report waits for the server."
+        if letters == 1
+        else f"{letters} final reports wait for the server."
+    )
