@@ -37,7 +37,8 @@ class Lane:
         return {
             "name": self.name,
             "limit": self.limit,
-            "running": len(self.inside),
+            # Who came over the limit waits for its turn.
+            "running": min(len(self.inside), self.limit),
             "kinds": list(self.kinds),
         }
 

@@ -149,7 +149,8 @@ class Reporter:
                 await self._clock.wait(self._wake, self._pause())
 
     @property
-    def _keepalive_s(self) -> float:
+    def keepalive_s(self) -> float:
+        """How long may be said nothing, in seconds."""
         due = self._rhythm.keepalive_s
         return min(due - min(_EARLY_S, due * _EARLY_PART), self._lease_s / 3)
 
@@ -169,12 +170,12 @@ class Reporter:
         if self._closing:
             return None
         changes_due = self._changed and now >= self._answered_at + self._rhythm.report_s
-        if self._owed or changes_due or now >= self._began_at + self._keepalive_s:
+        if self._owed or changes_due or now >= self._began_at + self.keepalive_s:
             return self._latest, False
         return None
 
     def _pause(self) -> float:
-        moment = self._began_at + self._keepalive_s
+        moment = self._began_at + self.keepalive_s
         if self._changed:
             moment = min(moment, self._answered_at + self._rhythm.report_s)
         if self._waiting or self._owed:
@@ -200,7 +201,7 @@ class Reporter:
         except Rejected as error:
             # What it does not take once it will not take again; the next report is another one.
             _log.warning("The server did not take a report on a job: %s", error.message)
-            self._put_off(self._keepalive_s)
+            self._put_off(self.keepalive_s)
             return
         self._answered_at = self._clock.monotonic()
         self._owed, self._retry_at, self._tries = False, 0.0, 0
@@ -211,6 +212,6 @@ class Reporter:
         """Try again within the keepalive's rhythm, not before `asked` seconds where that allows it."""
         self._tries += 1
         self._owed = True
-        longest = self._keepalive_s
+        longest = self.keepalive_s
         pause = max(full_jitter(self._tries, min(1.0, longest / 4), longest), asked)
         self._retry_at = self._clock.monotonic() + min(pause, longest)

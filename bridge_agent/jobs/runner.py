@@ -284,12 +284,26 @@ class Runner:
             await self._tools.outbox.send(row)
 
     async def _report(self) -> None:
+        if not self._resumed:
+            await self._first_word()
         try:
             await self._reporter.run()
         except NotHeld as error:
             self.stop(Why.LOST, error.state)
         except (TokenRefused, NotPaired):
             self.stop(Why.ASIDE)
+
+    async def _first_word(self) -> None:
+        """Wait while the job waits its turn: it does not run yet, but its lease has to be kept."""
+        lanes, clock = self._tools.lanes, self._tools.clock
+        latest = clock.monotonic() + self._reporter.keepalive_s
+        with lanes.watched(self._wake):
+            while self._why is None and lanes.is_over(self.row.key):
+                left = latest - clock.monotonic()
+                if left <= 0:
+                    return
+                self._wake.clear()
+                await clock.wait(self._wake, left)
 
     def _answered(self, answer: ReportAnswer) -> None:
         self._heard = True

@@ -58,16 +58,32 @@ async def test_a_job_over_the_limit_that_was_not_asked_for_waits_its_turn(server
     async with Rig(tmp_path, light, speech) as rig:
         # A server that looks at no kinds.
         server.always("next", _hand_out(server, "bridge.verify"))
-        first, _, third = (server.offer(path=f"V/{number}") for number in range(3))
+        first, second, third = (server.offer(path=f"V/{number}") for number in range(3))
         await rig.pair(server)
+        await until(lambda: len(light.began) == 2)
+        await until(lambda: third.state == "claimed")
+        assert rig.jobs.lanes()[0]["running"] == 2
+        # Its lease is kept, by a keepalive.
         await until(lambda: third.state == "running")
-        await asyncio.sleep(0.2)
-        assert [number for number, _ in light.began] == [first.id, first.id + 1]
+        assert [number for number, _ in light.began] == [first.id, second.id]
         assert third.final is None
         light.release[first.id].set()
         await until(lambda: len(light.began) == 3)
         light.release[third.id].set()
         await rig.comes_to(third.id, "done")
+
+
+async def test_a_job_that_waits_its_turn_can_be_cancelled(server: FakeServer, tmp_path: Path):
+    light, speech = TestHandler(), TestHandler("transcribe.book", "speech")
+    async with Rig(tmp_path, light, speech) as rig:
+        server.always("next", _hand_out(server, "bridge.verify"))
+        _, _, third = (server.offer(path=f"V/{number}") for number in range(3))
+        await rig.pair(server)
+        await until(lambda: third.state == "claimed" and rig.jobs.view()["running"][0]["job_id"] == third.id)
+        await rig.jobs.cancel(server.server_id, third.id)
+        await rig.comes_to(third.id, "cancelled")
+        assert len(finals_of(server, third.id)) == 1
+        assert len(light.began) == 2
 
 
 async def test_a_free_lane_ends_a_parked_poll_and_its_kinds_are_asked_for_under_the_same_id(
