@@ -169,6 +169,13 @@ def redirected(answer: Answer) -> ServerAway:
 def busy_or_broken(answer: Answer) -> ServerAway:
     """Word a 429 or a 5xx, with how long the server asked to be left alone."""
     pause = retry_after(answer)
+    error = answer.error()
+    if error is not None and error.code == "store_full":
+        return ServerAway(
+            "The server’s disk is full; free some space there, and the Bridge goes on by itself.",
+            pause,
+            kind="busy",
+        )
     if answer.status in (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE):
         return ServerAway(
             f"The server is busy (status {answer.status}); the Bridge tries again by itself.",

@@ -22,8 +22,11 @@ class Head:
     lines: tuple[Words, ...]
 
 
-def head(link: dict[str, Any], running: list[dict[str, Any]], now: datetime) -> Head:
-    """Say how things are, from the status as the API tells it."""
+def head(link: dict[str, Any], running: list[dict[str, Any]], now: datetime, full: bool = False) -> Head:
+    """Say how things are, from the status as the API tells it; `full` while the disk takes no job."""
+    if full and link["state"] == "online":
+        said = "No job can be written down now; free some space on it, and the work goes on by itself."
+        return Head("bad", "The disk that holds the data folder is full.", ([said],))
     return _HEADS[link["state"]](link, running, now)
 
 

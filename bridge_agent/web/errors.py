@@ -77,6 +77,9 @@ def as_api_error(error: Exception, what: str) -> ApiError:
         return ApiError(error.status, code, message)
     if isinstance(error, web.RequestPayloadError):
         return ApiError(400, "bad_request", "The body can’t be read to its end; send it whole and unpacked.")
+    if isinstance(error, StoreFull):
+        # Whoever looks after this machine reads its log, not the answers that others get.
+        _log.warning("%s failed: %s", what, error.message)
     if isinstance(error, (StoreFull, TryLater)):
         return ApiError(503, error.code, error.message)
     if isinstance(error, BridgeError):

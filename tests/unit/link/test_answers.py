@@ -92,6 +92,11 @@ def test_retry_after_is_read_in_seconds_and_as_a_date_of_the_servers_clock(text,
     assert answers.retry_after(answer(503, "", **headers)) == seconds
 
 
+def test_a_server_without_space_is_told_as_that():
+    with pytest.raises(ServerAway, match="The server’s disk is full; free some space there"):
+        answers.fail(api_error(503, "store_full"))
+
+
 headers = st.dictionaries(
     st.sampled_from(["Content-Type", "Location", "Retry-After", "Date", "WWW-Authenticate"]), st.text()
 )

@@ -76,6 +76,11 @@ def said(told: dict[str, Any], *running: dict[str, Any]) -> str:
 # ---- the link
 
 
+def test_a_full_disk_comes_before_all_that_seems_well():
+    assert views_link.head(link("online"), [], NOW, full=True).title.endswith("data folder is full.")
+    assert "can’t be reached" in views_link.head(link("offline"), [], NOW, full=True).title
+
+
 def test_unpaired_says_how_a_code_is_had():
     assert said(link("unpaired")) == (
         "Not paired with a server yet. The server’s console makes a code that works once, for 15 minutes."

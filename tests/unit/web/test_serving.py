@@ -12,9 +12,10 @@ from aiohttp import web
 from bridge_agent.base.clock import SystemClock
 from bridge_agent.base.errors import BridgeError
 from bridge_agent.settings import Address
+from bridge_agent.store.database import StoreFull
 from bridge_agent.web import rendering
 from bridge_agent.web.bodies import id_in_path, int_query, read_json
-from bridge_agent.web.errors import json_errors, json_response
+from bridge_agent.web.errors import as_api_error, json_errors, json_response
 from bridge_agent.web.events import EventHub
 from bridge_agent.web.listen import Listener, PortTaken
 from bridge_agent.web.security import security_headers
@@ -243,3 +244,9 @@ async def test_templates_escape_and_links_climb_to_the_root(http, tmp_path, monk
     assert root == "../.."
     assert stamp.startswith("static/a.css?v=")
     assert name == "&lt;script&gt;"
+
+
+def test_a_full_disk_is_told_in_the_log_of_its_own_machine(caplog):
+    answer = as_api_error(StoreFull(), "PUT /bridge/status")
+    assert (answer.status, answer.code) == (503, "store_full")
+    assert caplog.messages == [f"PUT /bridge/status failed: {StoreFull().message}"]
