@@ -9,6 +9,7 @@ from bridge_agent.base.threads import in_thread
 from bridge_agent.page import (
     api,
     api_jobs,
+    api_transcripts,
     control,
     errors,
     forms,
@@ -16,6 +17,7 @@ from bridge_agent.page import (
     health,
     metrics,
     pages,
+    pages_transcripts,
     signing_in,
     views_link,
     views_times,
@@ -56,7 +58,17 @@ def build(parts: Parts) -> web.Application:
         slug=views_times.slug,
         parted=views_link.parted,
     )
-    for routes in (api, api_jobs, health, metrics, pages, forms, signing_in):
+    for routes in (
+        api,
+        api_jobs,
+        api_transcripts,
+        health,
+        metrics,
+        pages,
+        pages_transcripts,
+        forms,
+        signing_in,
+    ):
         routes.add_routes(app)
     parts.on_open.append(app[LIVE].start)
     app.on_shutdown.append(_close)

@@ -50,6 +50,7 @@ def show(
         "said": SAID.get(request.query.get("said", ""), ""),
         "back": local_path(request.path) if request.method == "GET" else "/",
         "refresh": 0,
+        "live": True,
         **more,
     }
     return render(request, template, context, status=code)

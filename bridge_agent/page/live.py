@@ -35,6 +35,8 @@ class Live:
         rooms.link.listeners.append(self)
         rooms.jobs.on_change = self.job_changed
         rooms.mappings.on_change = self.changed
+        if self._parts.speech is not None:
+            self._parts.speech.pipeline.on_change = self.changed
         self._tasks.spawn(self._run(), "live")
 
     async def stop(self) -> None:

@@ -12,14 +12,16 @@ from aiohttp import web
 from bridge_agent.base import logs
 from bridge_agent.base.clock import to_text
 from bridge_agent.link import words
-from bridge_agent.page import status, views_jobs, views_libraries, views_link, views_settings
+from bridge_agent.page import status, views_jobs, views_libraries, views_link, views_settings, views_speech
 from bridge_agent.page.api_jobs import job_of
 from bridge_agent.page.context import show
 from bridge_agent.page.links import root_of
-from bridge_agent.page.parts import Rooms, parts_of, rooms_of
+from bridge_agent.page.parts import Parts, Rooms, parts_of, rooms_of
 from bridge_agent.page.password import PagePassword
+from bridge_agent.page.views_speech import Under
 from bridge_agent.protocol.bridge import encode
 from bridge_agent.protocol.states import RunState
+from bridge_agent.store.database import StoreFull
 
 PAGE_LENGTH = 30
 
@@ -53,7 +55,8 @@ def now_page(
     link = told["link"]
     paired = link["state"] != "unpaired"
     names = library_names(rooms)
-    head = views_link.head(link, running, now)
+    full = any(StoreFull().message in loop.line for loop in parts.loops.all())
+    head = views_link.head(link, running, now, full)
     libraries = [views_libraries.row(library) for library in told["libraries"]]
     return show(
         request,
@@ -62,7 +65,8 @@ def now_page(
         views_link.state_word(link["state"]),
         code,
         head=head,
-        running=views_jobs.views(running, names),
+        running=views_jobs.views(running, names, under_way(parts)),
+        transcribes=any(views_jobs.TRANSCRIBE in lane["kinds"] for lane in told["lanes"]),
         recent=views_jobs.views(told["jobs"]["recent"], names),
         libraries=libraries,
         notice="" if link["reason"] == words.UNPAIRED else link["reason"],
@@ -138,13 +142,14 @@ async def get_job(request: web.Request) -> web.StreamResponse:
     job = await job_of(request)
     names = library_names(rooms_of(request))
     attempts: list[dict[str, Any]] = job.get("attempts") or [job]
+    parts = parts_of(request)
     seen = views_jobs.views(attempts, names)
     return show(
         request,
         "job.html",
         "jobs",
         seen[0].title,
-        job=views_jobs.view(job, names.get(job["library_id"], "")),
+        job=views_jobs.views([job], names, under_way(parts))[0],
         library=names.get(job["library_id"], f"Library {job['library_id']}"),
         attempts=seen,
         advice=views_jobs.advice(job),
@@ -170,6 +175,8 @@ async def settings_page(request: web.Request, code: int = 200, trouble: str = ""
         "Settings",
         code,
         settings=views_settings.rows(parts.settings),
+        engine=views_speech.engine(parts.speech, parts.settings),
+        no_engine=views_speech.no_engine(parts.speech, parts.settings),
         has_password=await password.is_set(),
         password_fixed=password.from_settings,
         loopback=parts.settings.listen.loopback,
@@ -232,6 +239,17 @@ def loop_rows(request: web.Request) -> list[tuple[str, str, float, bool]]:
     parts = parts_of(request)
     now = parts.clock.monotonic()
     return [(loop.name, loop.line, now - loop.since, loop.broken) for loop in parts.loops.all()]
+
+
+def under_way(parts: Parts) -> dict[str, Under]:
+    """Return what the speech engine knows of running jobs; the first that has none waits for the model."""
+    known = views_speech.under_way(parts.speech)
+    coming = views_speech.download(parts.speech)
+    if coming is not None:
+        for job in parts.rooms().jobs.view()["running"]:
+            if job["kind"] == views_jobs.TRANSCRIBE and job["state"] == "running":
+                known.setdefault(f"{job['server_id']}/{job['job_id']}", coming)
+    return known
 
 
 def library_names(rooms: Rooms) -> dict[int, str]:

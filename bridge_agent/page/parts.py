@@ -11,8 +11,10 @@ from bridge_agent.base.loops import Loops
 from bridge_agent.jobs.jobs import Jobs
 from bridge_agent.link.link import Link
 from bridge_agent.mapping.mappings import Mappings
+from bridge_agent.page.speech import Speech
 from bridge_agent.settings import BridgeSettings
 from bridge_agent.store import Database
+from bridge_agent.transcription.transcripts import Transcripts
 from bridge_agent.vault import Vault
 from bridge_agent.web.errors import ApiError
 from bridge_agent.web.events import EventHub
@@ -45,6 +47,10 @@ class Parts:
     link: Link | None = None
     mappings: Mappings | None = None
     jobs: Jobs | None = None
+    transcripts: Transcripts | None = None
+    """The transcripts kept here; None shows an empty list."""
+    speech: Speech | None = None
+    """What transcribes here; None where this Bridge was started without it."""
     control_token: str = ""
     ready: bool = False
     examine: Callable[[], Awaitable[list[dict[str, str]]]] | None = None

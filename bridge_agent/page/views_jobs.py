@@ -4,8 +4,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
+from urllib.parse import urlencode
 
 from bridge_agent.page.links import job_path
+from bridge_agent.page.views_speech import Under
 from bridge_agent.page.views_times import When, Words, moment_of
 from bridge_agent.web.rendering import span
 
@@ -32,7 +34,8 @@ _TAGS = {
     "cancelled": Tag("–", "Cancelled"),
     "lost": Tag("↺", "Lost"),
 }
-_KINDS = {"bridge.verify": "Verify", "transcribe.book": "Transcribe"}
+TRANSCRIBE = "transcribe.book"
+_KINDS = {"bridge.verify": "Verify", TRANSCRIBE: "Transcribe"}
 
 
 @dataclass(frozen=True)
@@ -58,12 +61,15 @@ class JobView:
     question: str = ""
     times: tuple[Words, ...] = ()
     files: tuple[dict[str, Any], ...] = field(default=())
+    under: Under | None = None
+    read: str = ""
 
 
-def view(job: Job, library: str = "", retaken: bool = False) -> JobView:
+def view(job: Job, library: str = "", retaken: bool = False, under: Under | None = None) -> JobView:
     """Say what a job is, where it stands, and what can be done about it.
 
-    `library` names its library; `retaken` tells that a later attempt of it is here.
+    `library` names its library; `retaken` tells that a later attempt of it is here, `under` what the speech
+    engine knows of it.
     """
     title, by = names(job, library)
     state = str(job["state"])
@@ -90,10 +96,14 @@ def view(job: Job, library: str = "", retaken: bool = False) -> JobView:
         question=question(job),
         times=times(job),
         files=tuple(bad_files(job)),
+        under=under if running else None,
+        read=_read(job),
     )
 
 
-def views(jobs: Iterable[Job], libraries: Mapping[int, str]) -> list[JobView]:
+def views(
+    jobs: Iterable[Job], libraries: Mapping[int, str], under: Mapping[str, Under] | None = None
+) -> list[JobView]:
     """Say the same of a list of jobs, newest first; a lost one knows whether it was taken again."""
     listed = list(jobs)
     newest: dict[tuple[str, int], int] = {}
@@ -105,6 +115,7 @@ def views(jobs: Iterable[Job], libraries: Mapping[int, str]) -> list[JobView]:
             job,
             libraries.get(job["library_id"], ""),
             retaken=newest[job["server_id"], job["job_id"]] > job["attempt"],
+            under=(under or {}).get(f"{job['server_id']}/{job['job_id']}"),
         )
         for job in listed
     ]
@@ -162,7 +173,31 @@ def _done(job: Job) -> str:
     result = job["result"] or {}
     if job["kind"] == "bridge.verify" and "files" in result:
         return f"Verified: {_matched(result)}, {_writable(result)} · {span(result['elapsed_ms'] / 1000)}."
+    if job["kind"] == TRANSCRIBE and "duration_seconds" in result:
+        return _transcribed(result)
     return "Done."
+
+
+def _transcribed(result: Mapping[str, Any]) -> str:
+    """Say what came of a transcription: how long, how quick, how many words, what is missing."""
+    length, spent = span(result["duration_seconds"]), _number(result.get("seconds_spent")) or 0.0
+    said = f"Transcribed: {length}" + (
+        f" in {span(spent)}" if spent >= 0.1 else ", from what was there already"
+    )
+    said += f", {result.get('words', 0):,} words"
+    gaps = int(result.get("gaps_total") or 0)
+    if gaps:
+        said += f", {gaps} gap{'s' if gaps > 1 else ''}"
+    return said + "."
+
+
+def _read(job: Job) -> str:
+    """Return where the transcript of a job that is done can be read; empty for every other."""
+    if job["kind"] != TRANSCRIBE or job["state"] != "done":
+        return ""
+    result = job["result"] or {}
+    path = str(result.get("path") or job["path"] or "")
+    return "/transcripts/book?" + urlencode({"library": job["library_id"], "path": path}) if path else ""
 
 
 def _failed(job: Job) -> str:

@@ -97,8 +97,15 @@
     if (focused && focused !== document.body && !focused.isConnected) document.getElementById("main").focus();
   }
 
+  /* A page that is read or searched stays as it is: what the Bridge does meanwhile is none of its matter. */
+  const live = document.getElementById("page").hasAttribute("data-live");
+
   async function look() {
     timer = 0;
+    if (!live) {
+      seenAt = Date.now();
+      return;
+    }
     if (looking || document.hidden) {
       wanted = true;
       return;

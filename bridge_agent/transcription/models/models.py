@@ -42,6 +42,7 @@ class Models:
         self._ca_file = ca_file
         self._running: dict[str, asyncio.Task[None]] = {}
         self._watchers: dict[str, list[Progress]] = {}
+        self._coming: dict[str, tuple[int, int]] = {}
 
     def known(self, name: str) -> bool:
         """Tell whether a name is one to download, or of a model that is installed here (never a path)."""
@@ -52,6 +53,10 @@ class Models:
     def names(self) -> list[str]:
         """Return the names that can be chosen."""
         return list(catalogue.REPOSITORIES)
+
+    def downloads(self) -> dict[str, tuple[int, int]]:
+        """Return the models that come in now: bytes that are here, and in all (0: not known)."""
+        return dict(self._coming)
 
     async def find(self, name_or_folder: str) -> ModelFolder | None:
         """Return a model that is here and whole, without the network; None for a name not downloaded yet.
@@ -123,6 +128,7 @@ class Models:
         try:
             last = await self._follow(process, name, msgspec.json.encode(order) + b"\n")
         finally:
+            self._coming.pop(name, None)
             if process.returncode is None:
                 process.kill()
             if process.stdin is not None:
@@ -136,10 +142,12 @@ class Models:
         assert process.stdout is not None
         process.stdin.write(order)
         last = fetch.Step()
+        self._coming[name] = (0, 0)
         while line := await process.stdout.readline():
             last = msgspec.json.decode(line, type=fetch.Step)
             if last.whole or last.error:
                 break
+            self._coming[name] = (last.done, last.total)
             for watcher in self._watchers.get(name, []):
                 watcher(last.done, last.total)
         return last

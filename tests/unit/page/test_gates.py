@@ -13,6 +13,9 @@ ROUTES = [
     ("GET", "/libraries"),
     ("GET", "/jobs"),
     ("GET", f"/jobs/{JOB}"),
+    ("GET", "/transcripts"),
+    ("GET", "/transcripts/book"),
+    ("GET", "/transcripts/1"),
     ("GET", "/settings"),
     ("GET", "/diagnostics"),
     ("GET", "/login"),
@@ -25,6 +28,10 @@ ROUTES = [
     ("GET", "/api/jobs"),
     ("GET", f"/api/jobs/{JOB}"),
     ("GET", "/api/token"),
+    ("GET", "/api/transcripts"),
+    ("GET", "/api/transcripts/1"),
+    ("GET", "/api/transcripts/1/transcript.txt"),
+    ("GET", "/api/search"),
     ("GET", "/api/nothing"),
     ("POST", "/api/login"),
     ("POST", "/api/pair"),
@@ -67,6 +74,7 @@ def test_the_list_above_has_every_route(served: Page):
     for method, path in ROUTES:
         for have, canonical in known:
             pattern = canonical.replace("{server_id}/{id}", JOB).replace("{library_id}", "1")
+            pattern = pattern.replace("{id}", "1").replace("{name}", "transcript.txt")
             if have == method and (pattern == path or (canonical == "/static" and "/static/" in path)):
                 listed.add((have, canonical))
     extra = {
