@@ -10,6 +10,7 @@ from aiohttp import web
 
 from bridge_agent.base.clock import Clock
 from bridge_agent.protocol.bridge import encode
+from bridge_agent.web.security import HEADERS
 
 _KEEP = 256
 _PING_S = 15.0
@@ -54,6 +55,7 @@ class EventHub:
         """
         response = web.StreamResponse(
             headers={
+                **HEADERS,
                 "Content-Type": "text/event-stream; charset=utf-8",
                 "Cache-Control": "no-store",
                 "X-Accel-Buffering": "no",

@@ -270,3 +270,11 @@ async def test_a_library_removed_in_the_middle_of_its_scan_is_no_failure(
             assert (await house.admin.delete(f"/admin/libraries/{added['id']}")).status == 204
         await house.home.library.settled()
     assert [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR] == []
+
+
+async def test_a_stream_of_events_carries_the_security_headers_too(house: Rig):
+    headers = {"Cookie": f"home_session={house.admin.token}"}
+    async with house.http.get(house.home.url + "/console/events", headers=headers) as answer:
+        assert answer.status == 200
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+        assert answer.headers["Cross-Origin-Resource-Policy"] == "same-origin"
