@@ -278,3 +278,19 @@ async def test_a_stream_of_events_carries_the_security_headers_too(house: Rig):
         assert answer.status == 200
         assert answer.headers["X-Content-Type-Options"] == "nosniff"
         assert answer.headers["Cross-Origin-Resource-Policy"] == "same-origin"
+
+
+async def test_a_book_of_the_list_has_the_documented_fields_and_no_more(house: Rig):
+    answer = await house.admin.get(f"/libraries/{house.library_id}/books")
+    fields = {"path", "title", "author", "series", "duration", "size", "files", "state"}
+    assert {name for book in answer["books"] for name in book} == fields
+
+
+@pytest.mark.parametrize("query", ["before=abc", "library=zz&state=junk", "before=-1", "library=%C2%B2"])
+async def test_a_choice_of_jobs_that_is_none_counts_as_not_chosen(house: Rig, query: str):
+    await house.pair()
+    await house.queued()
+    headers = {"Cookie": f"home_session={house.admin.token}"}
+    async with house.http.get(f"{house.home.url}/jobs?{query}", headers=headers) as answer:
+        assert answer.status == 200
+        assert "Book 1" in await answer.text()

@@ -16,7 +16,7 @@ from bridge_agent.home.console.views_jobs import job_view, jobs_sentence
 from bridge_agent.home.job import Job
 from bridge_agent.home.keys import HOME
 from bridge_agent.protocol.states import JobState
-from bridge_agent.web.bodies import id_in_path, int_query
+from bridge_agent.web.bodies import id_in_path
 
 _PAGE = 25
 _FAR = (1 << 63) - 1
@@ -40,10 +40,14 @@ class Filter:
 def filter_of(request: web.Request) -> Filter:
     """Read the list's choices from the query; what is none of them counts as not chosen."""
     state = request.query.get("state", "")
-    library = int_query(request, "library", 0, 0, _FAR)
-    before = int_query(request, "before", 0, 0, _FAR)
+    library, before = _chosen_id(request, "library"), _chosen_id(request, "before")
     known = state in JobState._value2member_map_ or state == "open"
-    return Filter(state if known else "", library or None, before or None)
+    return Filter(state if known else "", library, before)
+
+
+def _chosen_id(request: web.Request, name: str) -> int | None:
+    text = request.query.get(name, "")
+    return min(int(text), _FAR) or None if text.isascii() and text.isdigit() and len(text) < 100 else None
 
 
 @takes_page(admin=True)

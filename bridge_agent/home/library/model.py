@@ -81,7 +81,6 @@ class BookItem:
             "title": self.title,
             "author": self.author,
             "series": self.series or None,
-            "sequence": self.sequence or None,
             "duration": self.duration,
             "size": self.size,
             "files": self.files,
@@ -126,6 +125,7 @@ class BookDetails:
         """Return everything as plain values."""
         return {
             **self.item.wire(),
+            "sequence": self.item.sequence or None,
             # The list's entry counts the files; the page shows them.
             "files": [
                 {"path": file.path, "size": file.size, "duration": file.duration} for file in self.files
