@@ -107,7 +107,10 @@ class Bridge:
         mappings = Mappings(self.settings, self.clock, db, link, self.tasks)
         speech = await open_speech(self.settings, self.clock, self.tasks, link, mappings)
         self._closing.push_async_callback(speech.close)
-        handlers: list[Handler] = [VerifyHandler(mappings, link, self.clock), *speech.handlers]
+        handlers: list[Handler] = [
+            VerifyHandler(mappings, link, self.clock, tell=mappings.heard),
+            *speech.handlers,
+        ]
         jobs = Jobs(self.settings, self.clock, db, link, handlers, self.loops, self.tasks)
         link.heartbeat_parts = lambda: self._heartbeat(jobs, mappings)
         parts = self.parts

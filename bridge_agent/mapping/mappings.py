@@ -110,6 +110,7 @@ class Mappings:
         self._running: dict[tuple[int, str], asyncio.Task[LibraryView]] = {}
         self._tried: set[tuple[int, str]] = set()
         self._unfinished: set[int] = set()
+        self._doubted: set[int] = set()
         self._was_online = False
         self._round: asyncio.Task[None] | None = None
 
@@ -185,6 +186,25 @@ class Mappings:
             self._running[key] = running
             self.on_change()
         return await asyncio.shield(running)
+
+    def heard(self, library_id: int, seen: bool) -> None:
+        """Check a library again of which a job says something else than the last check did."""
+        outcome = self._kept_now().outcomes.get(library_id)
+        if outcome is None or library_id in self._doubted:
+            return
+        # A check that compared files knows more than that one book's lie there.
+        blind = not outcome.ok and not outcome.files_checked
+        if blind if seen else outcome.ok:
+            self._doubted.add(library_id)
+            self._tasks.spawn(self._check_again(library_id), f"check of library {library_id} again")
+
+    async def _check_again(self, library_id: int) -> None:
+        try:
+            await self.check(library_id)
+        except NotListed:
+            return
+        finally:
+            self._doubted.discard(library_id)
 
     async def check_all(self) -> None:
         """Check every listed library, one after another (daily, by the housekeeping)."""

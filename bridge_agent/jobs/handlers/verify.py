@@ -1,7 +1,7 @@
 """The kind `bridge.verify`: proves that this machine sees a book's files, changing nothing (R-097…R-108)."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -59,8 +59,19 @@ class VerifyHandler:
     kind = VERIFY
     lane = "light"
 
-    def __init__(self, mappings: Places, link: Books, clock: Clock, limit_s: float = LIMIT_S) -> None:
-        """Take the rooms it asks; a folder that gives no answer for `limit_s` seconds counts as dead."""
+    def __init__(
+        self,
+        mappings: Places,
+        link: Books,
+        clock: Clock,
+        limit_s: float = LIMIT_S,
+        tell: Callable[[int, bool], None] | None = None,
+    ) -> None:
+        """Take the rooms it asks; a folder that gives no answer for `limit_s` seconds counts as dead.
+
+        `tell` hears of each library that was looked at whether it was seen.
+        """
+        self._tell = tell
         self._mappings = mappings
         self._link = link
         self._clock = clock
@@ -104,6 +115,8 @@ class VerifyHandler:
             findings = await Comparison(root, self._clock, self._limit_s).run(book.files, tell)
             await sight.still_there(library, root, findings, self._limit_s)
         except sight.NotSeen as error:
+            if self._tell is not None:
+                self._tell(library.id, False)
             return error.message, _all_alike(book.files, error.each)
         except BridgeError as error:
             return error.message, Findings([], {})
@@ -112,6 +125,8 @@ class VerifyHandler:
             return sight.not_seen(library, why).message, Findings([], {})
         if remarks := _remarks(findings):
             job.progress("stat", COMPARING + remarks, total, total)
+        if self._tell is not None and findings.matched:
+            self._tell(library.id, True)
         return _mismatch(findings), findings
 
     async def _trusted(self, job: JobContext) -> None:

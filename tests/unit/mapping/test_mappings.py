@@ -199,6 +199,23 @@ async def test_a_good_check_is_told_kept_and_beaten_at_once(house: House, librar
     assert tree_hash(library) == before
 
 
+async def test_a_job_that_saw_something_else_makes_a_new_check(house: House, library: Path) -> None:
+    await house.mappings.set(1, str(library))
+    await house.mappings.check(1)
+    house.mappings.heard(1, True)
+    await house.quiet()
+    assert len(house.link.asked) == 1
+    away = library.rename(library.with_name("away"))
+    house.mappings.heard(1, False)
+    house.mappings.heard(1, False)
+    await house.quiet()
+    assert (house.mappings.views()[0].ok, len(house.link.asked)) == (False, 2)
+    away.rename(library)
+    house.mappings.heard(1, True)
+    await house.quiet()
+    assert house.mappings.views()[0].ok
+
+
 async def test_before_any_check_a_library_is_told_as_not_checked(house: House) -> None:
     (view,) = house.mappings.views()
     assert (view.checked_at, view.ok, view.checking) == (None, False, False)

@@ -71,11 +71,14 @@ class Rig:
         self.book = Book(library_id=1, path=self.path, title="B", author="A", files=self.files, chapters=[])
         self.books = Books(self.book)
         self.said: list[Progress] = []
+        self.seen: list[tuple[int, bool]] = []
         self.at: Callable[[Progress], None] = lambda progress: None
         self.trusted: Callable[[], bool] = lambda: True
 
     def handler(self) -> VerifyHandler:
-        return VerifyHandler(self.places, self.books, self.clock, self.limit_s)
+        return VerifyHandler(
+            self.places, self.books, self.clock, self.limit_s, lambda id, seen: self.seen.append((id, seen))
+        )
 
     async def run(self, library_id: int = 1, **params: Any) -> Outcome:
         def record(progress: Progress) -> None:

@@ -44,6 +44,7 @@ async def test_a_good_book_gives_the_golden_result(tmp_path: Path) -> None:
         "writable": True,
         "elapsed_ms": 0,
     }
+    assert rig.seen == [(1, True)]
 
 
 @pytest.mark.requirement("R-105", "R-100", "R-101", "R-102", "R-103", "R-104")
@@ -413,7 +414,9 @@ async def test_a_root_that_is_not_there_is_a_library_not_seen_and_no_missing_fil
     if state == "only what systems put there":
         (root / "lost+found").mkdir()
         (root / ".DS_Store").touch()
-    error, result = await Rig(root, listed(GOOD)).failed()
+    rig = Rig(root, listed(GOOD))
+    error, result = await rig.failed()
+    assert rig.seen == [(1, False)]
     assert error.startswith("This machine does not see the library now: ")
     assert "“Books”" in error
     assert error.endswith("then try again.")
