@@ -1,6 +1,7 @@
 """The jobs of this Bridge as page and app see them; and what follows when the link comes or goes."""
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ _log = logging.getLogger(__name__)
 
 _LOOP = "jobs"
 _STORE_RETRY_S = 5.0
+_SETTLE_S = 3.0
 KEEP_ROWS = 1000
 KEEP_DAYS = 90
 
@@ -143,6 +145,12 @@ class Jobs:
         self._runs.nudge()
         self._outbox.nudge()
 
+    async def settled(self) -> None:
+        """Wait until what the link told last is done, as far as handlers let go soon."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_SETTLE_S):
+                await self._news.join()
+
     async def _follow(self) -> None:
         """Do what the link's news ask for, one after the other."""
         while True:
@@ -150,6 +158,7 @@ class Jobs:
             news = await self._news.get()
             while not await self._followed(news):
                 await self._clock.sleep(_STORE_RETRY_S)
+            self._news.task_done()
 
     async def _followed(self, news: _News) -> bool:
         try:

@@ -102,6 +102,7 @@ async def post_unpair(request: web.Request) -> web.StreamResponse:
         await rooms_of(request).link.unpair()
     except BridgeError as error:
         raise ApiError(500, error.code, error.message) from error
+    await rooms_of(request).jobs.settled()
     return json_response(status.wire(parts_of(request)))
 
 

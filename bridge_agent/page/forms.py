@@ -58,6 +58,7 @@ async def post_pair(request: web.Request) -> web.StreamResponse:
 async def post_unpair(request: web.Request) -> web.StreamResponse:
     """Forget the server on this side."""
     await rooms_of(request).link.unpair()
+    await rooms_of(request).jobs.settled()
     raise home_of(request, "/", "unpaired")
 
 

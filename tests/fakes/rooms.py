@@ -63,6 +63,7 @@ class FakeJobs:
     on_change: Any = None
     cancelled: list[tuple[str, int]] = field(default_factory=list)
     resumed: list[tuple[str, int]] = field(default_factory=list)
+    settled_calls: int = 0
 
     def view(self) -> dict[str, Any]:
         running = [row for row in self.rows if row["finished_at"] is None]
@@ -97,6 +98,9 @@ class FakeJobs:
         if job["state"] != "needs_attention":
             raise NotWaiting
         self.resumed.append((server_id, job_id))
+
+    async def settled(self) -> None:
+        self.settled_calls += 1
 
 
 @dataclass

@@ -82,6 +82,7 @@ async def test_a_job_that_waits_its_turn_can_be_cancelled(server: FakeServer, tm
         await until(lambda: third.state == "claimed" and rig.jobs.view()["running"][0]["job_id"] == third.id)
         await rig.jobs.cancel(server.server_id, third.id)
         await rig.comes_to(third.id, "cancelled")
+        await until(lambda: third.final)
         assert len(finals_of(server, third.id)) == 1
         assert len(light.began) == 2
 

@@ -247,3 +247,16 @@ async def test_hearing_twice_that_the_link_is_ready_runs_nothing_twice(server: F
         assert rig.handler.began == [(job_id, 1)]
         second = server.offer()
         await until(lambda: second.state == "running")
+
+
+@pytest.mark.requirement("R-088")
+async def test_when_an_unpairing_has_settled_the_rows_say_aside(server: FakeServer, tmp_path: Path):
+    async with Rig(tmp_path) as rig:
+        await rig.pair(server)
+        job = server.offer()
+        await until(lambda: rig.handler.began)
+        await rig.link.unpair()
+        await rig.jobs.settled()
+        row = await rig.jobs.get(server.server_id, job.id)
+        assert row is not None
+        assert row["state"] == "aside"

@@ -107,6 +107,8 @@ async def test_unpairing_answers_the_status(served: Page):
     answer = await served.client.post("/api/unpair")
     assert answer.status == 200
     assert (await answer.json())["link"]["state"] == "unpaired"
+    # The rows say “aside” before it answers.
+    assert served.house.jobs.settled_calls == 1
 
 
 # ---- jobs
