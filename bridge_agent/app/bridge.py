@@ -27,6 +27,7 @@ from bridge_agent.web.events import EventHub
 from bridge_agent.web.listen import Listener
 
 _log = logging.getLogger(__name__)
+_EVERYWHERE = ("0.0.0.0", "::", "")
 
 DATABASE = "bridge.sqlite3"
 
@@ -65,7 +66,7 @@ class Bridge:
     def url(self) -> str:
         """The page's address on this machine."""
         host = self.settings.listen.host
-        shown = "127.0.0.1" if host in ("0.0.0.0", "::", "") else str(self.settings.listen).rpartition(":")[0]
+        shown = "127.0.0.1" if host in _EVERYWHERE else str(self.settings.listen).rpartition(":")[0]
         return f"http://{shown}:{self.port}"
 
     def healthy(self) -> bool:
@@ -94,7 +95,11 @@ class Bridge:
         await self._open_rooms(opened.database, vault)
         await page.open_to_users(self.parts, self.port, self._say)
         _log.info(
-            "Bridge %s listens at %s, its data is in %s.", __version__, self.url, self.settings.data_dir
+            "Bridge %s listens at %s%s, its data is in %s.",
+            __version__,
+            self.url,
+            " and this machine’s other addresses" if self.settings.listen.host in _EVERYWHERE else "",
+            self.settings.data_dir,
         )
 
     async def stop(self) -> None:
