@@ -14,11 +14,12 @@ import urllib.parse
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Self, TypeVar, cast
+from typing import Any, ClassVar, Literal, Self, TypeVar, cast
 
 from bridge_agent.base import paths
 from bridge_agent.base.errors import SettingsError
 from bridge_agent.base.files import read_secret_file
+from bridge_agent.base.hours import Hours
 
 # How alike a mistyped name must be to a known one to be asked about: all share a prefix.
 _ALIKE = 0.8
@@ -171,6 +172,13 @@ def _tls(text: str) -> str:
 
 def _text(text: str) -> str:
     return text
+
+
+def _fingerprint(text: str) -> str:
+    plain = text.lower().removeprefix("sha256:").replace(":", "").replace(" ", "")
+    if len(plain) != 64 or not set(plain) <= set("0123456789abcdef"):
+        raise ValueError("needs the 64 hexadecimal digits that the invitation shows")
+    return plain
 
 
 def option(
@@ -342,10 +350,61 @@ class HomeSettings(Settings):
         return "bridge-home-server"
 
 
+def _same(name: str) -> Any:  # noqa: ANN401
+    """Declare a setting that a worker shares with a Bridge, its name in the environment too."""
+    there = BridgeSettings.__dataclass_fields__[name]
+    return field(default=there.default, metadata=there.metadata)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkerSettings(Settings):
+    """A worker's settings (`bridge-agent worker`): its own, and those of speech as a Bridge has them."""
+
+    url: str = option("", _url, "the address of the Bridge's worker listener, as the invitation shows it")
+    token: str = option("", _text, "the worker's token; asked for if empty", secret=True)
+    fingerprint: str = option("", _fingerprint, "the SHA-256 of the Bridge's certificate, which is pinned")
+    name: str = option("", _text, "what this worker calls itself; the machine's name if empty")
+    hours: Hours = option(
+        Hours(), Hours.parse, "when it works in local time, like 22:00-07:00; always if empty"
+    )
+    poll_seconds: float = option(2.0, _seconds, "between two questions for work; up to five times that later")
+    refused_retry_seconds: float = _same("refused_retry_seconds")
+    ca_file: str = _same("ca_file")
+    speech_model: str = _same("speech_model")
+    speech_device: str = _same("speech_device")
+    speech_compute: str = _same("speech_compute")
+    speech_processes: int | None = _same("speech_processes")
+    speech_server: str = _same("speech_server")
+
+    _SHARED: ClassVar = ("refused_retry_seconds", "ca_file")
+
+    @classmethod
+    def prefix(cls) -> str:
+        """Return the prefix of a worker's own names."""
+        return "BRIDGE_WORKER_"
+
+    @classmethod
+    def env_name(cls, name: str) -> str:
+        """Return a setting's name in the environment: what is shared with a Bridge has the Bridge's."""
+        if name in cls._SHARED or name.startswith("speech_"):
+            return BridgeSettings.env_name(name)
+        return super().env_name(name)
+
+    @classmethod
+    def file_name(cls) -> str:
+        """Return the file's name."""
+        return "worker.toml"
+
+    @classmethod
+    def folder_name(cls) -> str:
+        """Return the data folder's name."""
+        return "bridge-worker"
+
+
 def warn_of_unknown(environ: Mapping[str, str]) -> None:
     """Log a warning for each BRIDGE_… name that nothing reads, with the nearest one that something does."""
     known = set()
-    for kind in (BridgeSettings, HomeSettings):
+    for kind in (BridgeSettings, HomeSettings, WorkerSettings):
         known.add(kind.env_name("data_dir"))
         for declared in kind.options():
             known.add(kind.env_name(declared.name))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bridge_agent.settings import BridgeSettings, HomeSettings, Settings
+from bridge_agent.settings import BridgeSettings, HomeSettings, Settings, WorkerSettings
 
 README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
 SWITCH = {"`on`": True, "`off`": False}
@@ -19,13 +19,13 @@ def table_row(name: str) -> str:
     return rows[0]
 
 
-@pytest.mark.parametrize("kind", [BridgeSettings, HomeSettings])
+@pytest.mark.parametrize("kind", [BridgeSettings, HomeSettings, WorkerSettings])
 def test_every_setting_stands_in_the_tables_once(kind: type[Settings]):
     names = [kind.env_name("data_dir"), *(kind.env_name(option.name) for option in kind.options())]
     assert all(table_row(name) for name in names)
 
 
-@pytest.mark.parametrize("kind", [BridgeSettings, HomeSettings])
+@pytest.mark.parametrize("kind", [BridgeSettings, HomeSettings, WorkerSettings])
 def test_numbers_in_the_tables_are_the_defaults(kind: type[Settings]):
     for option in kind.options():
         if isinstance(option.default, int | float):
@@ -37,8 +37,9 @@ def test_numbers_in_the_tables_are_the_defaults(kind: type[Settings]):
 
 
 def test_no_setting_is_named_that_nothing_reads():
-    known = {kind.env_name(name) for kind in (BridgeSettings, HomeSettings) for name in ["data_dir"]}
-    known |= {kind.env_name(o.name) for kind in (BridgeSettings, HomeSettings) for o in kind.options()}
+    kinds = (BridgeSettings, HomeSettings, WorkerSettings)
+    known = {kind.env_name("data_dir") for kind in kinds}
+    known |= {kind.env_name(option.name) for kind in kinds for option in kind.options()}
     named = set(re.findall(r"\bBRIDGE_[A-Z_]+[A-Z]\b", README))
     assert {name for name in named if name not in known and name.removesuffix("_FILE") not in known} == set()
 

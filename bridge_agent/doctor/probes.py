@@ -15,9 +15,9 @@ import aiohttp
 
 from bridge_agent import __version__
 from bridge_agent.base.files import network_file_system
+from bridge_agent.base.resolver import DaemonResolver
 from bridge_agent.link import failures
 from bridge_agent.link.answers import Answer
-from bridge_agent.link.resolver import DaemonResolver
 from bridge_agent.link.trust import trust
 from bridge_agent.mapping import sight
 from bridge_agent.mapping.sight import Sight

@@ -13,11 +13,11 @@ import aiohttp
 
 from bridge_agent import __version__
 from bridge_agent.base.clock import Clock, later, unix_time
+from bridge_agent.base.resolver import DaemonResolver
 from bridge_agent.base.threads import in_thread
 from bridge_agent.link import answers, failures
 from bridge_agent.link.answers import Answer
 from bridge_agent.link.errors import ServerAway
-from bridge_agent.link.resolver import DaemonResolver
 from bridge_agent.link.trust import Trust
 from bridge_agent.protocol.bridge import (
     API,

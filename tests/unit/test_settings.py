@@ -6,7 +6,14 @@ from pathlib import Path
 import pytest
 
 from bridge_agent.base.errors import ExitCode, SettingsError
-from bridge_agent.settings import Address, BridgeSettings, HomeSettings, NamedFolder, warn_of_unknown
+from bridge_agent.settings import (
+    Address,
+    BridgeSettings,
+    HomeSettings,
+    NamedFolder,
+    WorkerSettings,
+    warn_of_unknown,
+)
 
 
 def load(tmp_path: Path, environ=None, flags=None, file=None):
@@ -159,3 +166,32 @@ def test_speech_settings_have_the_documented_defaults(tmp_path):
 def test_a_wrong_table_is_said_clearly(tmp_path, file, sentence):
     with pytest.raises(SettingsError, match=sentence):
         load(tmp_path, file=file)
+
+
+def worker(tmp_path: Path, **environ: str) -> WorkerSettings:
+    return WorkerSettings.load({"BRIDGE_WORKER_DATA_DIR": str(tmp_path), **environ})
+
+
+def test_a_worker_has_its_own_names_and_shares_those_of_speech(tmp_path):
+    (tmp_path / "worker.toml").write_text('[speech]\nmodel = "base"\n')
+    settings = worker(
+        tmp_path,
+        BRIDGE_WORKER_URL="https://bridge:13381/",
+        BRIDGE_WORKER_HOURS="22:00-07:00",
+        BRIDGE_WORKER_FINGERPRINT="SHA256:" + ":".join(["AB"] * 32),
+        BRIDGE_SPEECH_DEVICE="cuda",
+        BRIDGE_REFUSED_RETRY_SECONDS="7",
+    )
+    assert (settings.url, str(settings.hours)) == ("https://bridge:13381", "22:00–07:00")
+    assert settings.fingerprint == "ab" * 32
+    assert (settings.speech_model, settings.speech_device) == ("base", "cuda")
+    assert settings.refused_retry_seconds == 7
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("FINGERPRINT", "ab"), ("FINGERPRINT", "x" * 64), ("HOURS", "late"), ("URL", "bridge")],
+)
+def test_a_worker_s_wrong_value_names_its_setting(tmp_path, name, value):
+    with pytest.raises(SettingsError, match=f"BRIDGE_WORKER_{name} is “{value}” but needs"):
+        worker(tmp_path, **{f"BRIDGE_WORKER_{name}": value})

@@ -5,9 +5,9 @@ import hashlib
 
 import pytest
 
+from bridge_agent.base.resolver import DaemonResolver
 from bridge_agent.link.client import ServerClient
 from bridge_agent.link.errors import NotHeld, Rejected, ServerAway
-from bridge_agent.link.resolver import DaemonResolver
 from bridge_agent.link.trust import trust
 from bridge_agent.protocol.bridge import Heartbeat, Progress, Report
 from tests.fakes.server import FakeServer, answer_json, answer_redirect, answer_text
