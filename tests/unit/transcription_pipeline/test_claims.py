@@ -382,6 +382,7 @@ def test_the_claim_uses_its_index(store):
         {
             **Asked("created", (1,), "h", None, to_text(NOW), to_text(NOW), 3)._asdict(),
             "recordings": "[1]",
+            "held": "[]",
         },
     ).fetchall()
     assert any("tasks_in_line" in row["detail"] for row in steps), [row["detail"] for row in steps]
