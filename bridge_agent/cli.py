@@ -142,6 +142,57 @@ def password(data_dir: DataDir = None, as_json: Json = False) -> None:
     raise typer.Exit(commands.password(data_dir, as_json))
 
 
+@app.command()
+def transcribe(
+    path: Annotated[
+        Path, typer.Argument(metavar="FILE|FOLDER", help="An audio file, or a folder that is one book.")
+    ],
+    language: Annotated[
+        str | None, typer.Option(help="Its language in two letters; found out when left out.")
+    ] = None,
+    quality: Annotated[str, typer.Option(help="balanced, or accurate: slower.")] = "balanced",
+    model: Annotated[
+        str | None, typer.Option(help="A model's name or folder; else BRIDGE_SPEECH_MODEL.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option(help="A folder for copies of the files, named after the book.")
+    ] = None,
+    data_dir: DataDir = None,
+    as_json: Json = False,
+) -> None:
+    """Transcribe a book without a server; what was broken off goes on where it was.
+
+    The book stays as it is. The transcript is kept with the others, as text, subtitles and JSON, and is found
+    by `bridge-agent search`; beside a running Bridge it appears on its page.
+    """
+    from bridge_agent.app import commands_speech
+
+    raise typer.Exit(
+        commands_speech.transcribe(
+            path,
+            data_dir,
+            language=language,
+            quality=quality,
+            model=model,
+            output=output,
+            as_json=as_json,
+        )
+    )
+
+
+@app.command()
+def search(
+    words: Annotated[list[str], typer.Argument(metavar="WORDS", help="Words, a “phrase”, or a beginning*.")],
+    limit: Annotated[int, typer.Option(min=1, max=100, help="How many places at most.")] = 20,
+    data_dir: DataDir = None,
+    as_json: Json = False,
+) -> None:
+    """Search what was said in all transcripts: each place with its book, chapter, time and text."""
+    from bridge_agent.app import commands_speech
+
+    raise typer.Exit(commands_speech.search(" ".join(words), data_dir, limit=limit, as_json=as_json))
+
+
 @token_app.command("where")
 def token_where(data_dir: DataDir = None, as_json: Json = False) -> None:
     """Say where the token is kept and how strong that is."""

@@ -49,23 +49,23 @@ def run_demo() -> ExitCode:
 def pair(server_url: str, code: str | None, data_dir: Path | None, as_json: bool) -> ExitCode:
     """Pair the running Bridge; without a code ask for it."""
     typed = code or _ask("The code that the console shows: ")
-    answer = _call(data_dir, "POST", "/api/pair", {"server_url": server_url, "code": typed})
+    answer = call(data_dir, "POST", "/api/pair", {"server_url": server_url, "code": typed})
     name = answer["link"]["server_name"]
-    return _tell(answer, as_json, f"Paired with {name}. The first heartbeat is on its way.")
+    return tell(answer, as_json, f"Paired with {name}. The first heartbeat is on its way.")
 
 
 def unpair(data_dir: Path | None, as_json: bool) -> ExitCode:
     """Make the running Bridge forget its token."""
-    answer = _call(data_dir, "POST", "/api/unpair")
-    return _tell(answer, as_json, "The token is forgotten here; unpair in the server's console too.")
+    answer = call(data_dir, "POST", "/api/unpair")
+    return tell(answer, as_json, "The token is forgotten here; unpair in the server's console too.")
 
 
 def status(data_dir: Path | None, as_json: bool) -> ExitCode:
     """Say how the running Bridge is."""
     from bridge_agent.app.terminal import status_lines
 
-    answer = _call(data_dir, "GET", "/api/status")
-    return _tell(answer, as_json, *status_lines(answer))
+    answer = call(data_dir, "GET", "/api/status")
+    return tell(answer, as_json, *status_lines(answer))
 
 
 def doctor(data_dir: Path | None, as_json: bool) -> ExitCode:
@@ -76,7 +76,7 @@ def doctor(data_dir: Path | None, as_json: bool) -> ExitCode:
     settings = BridgeSettings.load(os.environ, None, data_dir)
     findings = asyncio.run(examine(settings, SystemClock()))
     wire = [finding.wire() for finding in findings]
-    _tell({"findings": wire}, as_json, *finding_lines(wire))
+    tell({"findings": wire}, as_json, *finding_lines(wire))
     return ExitCode.FAILED if any(f["level"] == "bad" for f in wire) else ExitCode.DONE
 
 
@@ -97,7 +97,7 @@ def paths(data_dir: Path | None, as_json: bool) -> ExitCode:
     }
     answer = {name: str(path) for name, path in found.items()}
     width = max(map(len, answer))
-    return _tell(answer, as_json, *(f"{name:<{width}}  {path}" for name, path in answer.items()))
+    return tell(answer, as_json, *(f"{name:<{width}}  {path}" for name, path in answer.items()))
 
 
 def password(data_dir: Path | None, as_json: bool = False) -> ExitCode:
@@ -110,14 +110,14 @@ def password(data_dir: Path | None, as_json: bool = False) -> ExitCode:
         first = sys.stdin.readline().rstrip("\r\n")
     if not first:
         raise BridgeError("An empty password protects nothing; nothing was changed.")
-    answer = _call(data_dir, "PUT", "/api/password", {"password": first})
-    return _tell(answer, as_json, "The page's password is set; who was signed in signs in anew.")
+    answer = call(data_dir, "PUT", "/api/password", {"password": first})
+    return tell(answer, as_json, "The page's password is set; who was signed in signs in anew.")
 
 
 def token_where(data_dir: Path | None, as_json: bool) -> ExitCode:
     """Say where the token is kept."""
-    answer = _call(data_dir, "GET", "/api/token")
-    return _tell(answer, as_json, str(answer["sentence"]))
+    answer = call(data_dir, "GET", "/api/token")
+    return tell(answer, as_json, str(answer["sentence"]))
 
 
 def _begin(settings: Settings, name: str) -> None:
@@ -149,12 +149,13 @@ def _ask(prompt: str) -> str:
     return input(prompt).strip()
 
 
-def _tell(answer: object, as_json: bool, *lines: str) -> ExitCode:
+def tell(answer: object, as_json: bool, *lines: str) -> ExitCode:
+    """Print an answer, as JSON or in lines."""
     _on_terminal(json.dumps(answer, ensure_ascii=False, indent=2) if as_json else "\n".join(lines))
     return ExitCode.DONE
 
 
-def _call(data_dir: Path | None, method: str, path: str, body: object = None) -> dict[str, Any]:
+def call(data_dir: Path | None, method: str, path: str, body: object = None) -> dict[str, Any]:
     """Ask the running Bridge over its page; raises BridgeError with its sentence, TryLater when none runs."""
     from bridge_agent.page.control import Control, find
 

@@ -6,6 +6,7 @@ from urllib.parse import quote
 from aiohttp import hdrs, web
 
 from bridge_agent.base.threads import in_thread
+from bridge_agent.page.access import visitor_of
 from bridge_agent.page.parts import parts_of
 from bridge_agent.transcription.transcripts import (
     BadCursor,
@@ -29,6 +30,7 @@ def add_routes(app: web.Application) -> None:
     """Add these routes."""
     router = app.router
     router.add_get("/api/transcripts", get_transcripts)
+    router.add_post("/api/transcripts/mend", post_mend)
     router.add_get("/api/transcripts/{id}", get_transcript)
     router.add_get("/api/transcripts/{id}/{name}", get_file)
     router.add_get("/api/search", get_search)
@@ -69,6 +71,13 @@ async def get_file(request: web.Request) -> web.StreamResponse:
             await response.write(await in_thread(_read, file.path, start))
     await response.write_eof()
     return response
+
+
+async def post_mend(request: web.Request) -> web.StreamResponse:
+    """Take in what lies among the transcripts and is not known yet, for the command line alone."""
+    if visitor_of(request).kind != "control":
+        raise ApiError(403, "control_only", "Only this machine’s command line does this.")
+    return json_response({"changed": await transcripts_of(request).mend()})
 
 
 async def get_search(request: web.Request) -> web.StreamResponse:

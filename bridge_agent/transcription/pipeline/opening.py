@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from bridge_agent.base.clock import Clock
 from bridge_agent.base.files import private_folder
@@ -39,16 +40,22 @@ class Transcription:
 
 
 async def open_transcription(
-    settings: BridgeSettings, clock: Clock, tasks: Tasks, *, elsewhere: Sequence[Executor] = ()
+    settings: BridgeSettings,
+    clock: Clock,
+    tasks: Tasks,
+    *,
+    elsewhere: Sequence[Executor] = (),
+    models_in: Path | None = None,
 ) -> Transcription:
     """Open the store and build what transcribes; no child is started and nothing heavy imported.
 
-    `elsewhere` are executors besides this machine's own children. Raises BridgeError.
+    `elsewhere` are executors besides this machine's own children, `models_in` a folder of speech models to
+    share. Raises BridgeError.
     """
     folder = settings.data_dir / "transcription"
     private_folder(folder)
     opened = await open_database(settings.data_dir / DATABASE, SCHEMA, clock=clock)
-    models = Models(settings.data_dir / "models", tasks, ca_file=settings.ca_file)
+    models = Models(models_in or settings.data_dir / "models", tasks, ca_file=settings.ca_file)
     pool = EnginePool.of(settings, clock, tasks, models)
     decoder = Decoder(clock, tasks)
     pipeline = Pipeline(

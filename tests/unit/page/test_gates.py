@@ -33,6 +33,7 @@ ROUTES = [
     ("GET", "/api/transcripts/1/transcript.txt"),
     ("GET", "/api/search"),
     ("GET", "/api/nothing"),
+    ("POST", "/api/transcripts/mend"),
     ("POST", "/api/login"),
     ("POST", "/api/pair"),
     ("POST", "/api/unpair"),
