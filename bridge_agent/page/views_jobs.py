@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 from bridge_agent.page.links import job_path
 from bridge_agent.page.views_speech import Under
 from bridge_agent.page.views_times import When, Words, moment_of
+from bridge_agent.protocol.bridge import MAX_VERIFY_FILES
 from bridge_agent.web.rendering import span
 
 Job = Mapping[str, Any]
@@ -236,7 +237,9 @@ _SENTENCES = {
 def _matched(result: Mapping[str, Any]) -> str:
     files = result["files"]
     good = sum(1 for file in files if file["ok"])
-    return f"{good} of {len(files)} file{'s' if len(files) != 1 else ''} match" + (
+    # All are compared and at most so many listed, those that differ first.
+    listed = "listed " if len(files) >= MAX_VERIFY_FILES else ""
+    return f"{good} of {len(files)} {listed}file{'s' if len(files) != 1 else ''} match" + (
         "es" if len(files) == 1 and good == 1 else ""
     )
 

@@ -204,6 +204,8 @@ def test_a_running_job_tells_its_step_and_figures():
 def test_a_verified_book_is_summed_up_in_one_line():
     done = job("done", result=result(GOOD, GOOD))
     assert views_jobs.sentence(done) == "Verified: 2 of 2 files match, the folder can be written · 0.4 s."
+    long = job("done", result=result(*[GOOD] * 50))
+    assert "50 of 50 listed files match" in views_jobs.sentence(long)
     one = job("done", result=result(GOOD, writable=False, writable_error="permission denied"))
     assert "1 of 1 file matches, the folder can’t be written (permission denied)" in views_jobs.sentence(one)
 
