@@ -18,6 +18,10 @@ _NOT_CONTENT = frozenset({"lost+found", "@eaDir", "System Volume Information", "
 _CONTAINER_MARKS = ("/.dockerenv", "/run/.containerenv")
 
 
+UNSEEN = "This machine does not see the library now"
+"""How the sentence begins that tells a library which is away from one whose files are missing."""
+
+
 class NotSeen(BridgeError):
     """This machine does not see the library now; connect the drive or share it lies on, then try again."""
 
@@ -51,7 +55,7 @@ class Sight:
 def not_seen(library: Library, why: str, each: str | None = None) -> NotSeen:
     """Return the error for a library that this machine does not see now, as opposed to missing files."""
     return NotSeen(
-        f"This machine does not see the library now: {why} (library “{library.name}”). Connect the drive or "
+        f"{UNSEEN}: {why} (library “{library.name}”). Connect the drive or "
         "share it lies on, or set on the Bridge’s page where this machine sees the library, then try again.",
         each,
     )

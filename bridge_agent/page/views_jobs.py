@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
+from bridge_agent.mapping.sight import UNSEEN
 from bridge_agent.page.links import job_path
 from bridge_agent.page.views_speech import Under
 from bridge_agent.page.views_times import When, Words, moment_of
@@ -262,8 +263,8 @@ def _file_trouble(file: Mapping[str, Any]) -> str:
 
 
 def bad_files(job: Job) -> list[dict[str, Any]]:
-    """Return the files of a verify that did not match."""
-    if job["kind"] != "bridge.verify":
+    """Return the files of a verify that did not match; none of a library that was not seen at all."""
+    if job["kind"] != "bridge.verify" or str(job["error"] or "").startswith(UNSEEN):
         return []
     return [file for file in (job["result"] or {}).get("files", []) if not file["ok"]]
 

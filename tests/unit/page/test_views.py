@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from bridge_agent.base.clock import to_text
 from bridge_agent.link import words
+from bridge_agent.mapping.sight import UNSEEN
 from bridge_agent.page import views_jobs, views_libraries, views_link, views_settings, views_times
 from bridge_agent.page.links import local_path
 from bridge_agent.protocol.states import RunState
@@ -225,6 +226,13 @@ def test_a_mismatch_names_the_first_file(error: str, sentence: str):
     failed = job("failed", result=result(GOOD, bad(error)), error="1 of 2 files differ")
     assert views_jobs.sentence(failed) == sentence
     assert views_jobs.advice(failed).endswith(".")
+
+
+def test_a_library_that_is_away_is_told_as_that_and_not_as_missing_files():
+    error = f"{UNSEEN}: the folder /mnt is empty (library “Books”). Connect the drive, then try again."
+    away = job("failed", result=result(bad("not found here")), error=error)
+    assert views_jobs.sentence(away) == error
+    assert views_jobs.bad_files(away) == []
 
 
 def test_the_advice_fits_what_is_wrong():
