@@ -293,6 +293,19 @@ class BridgeSettings(Settings):
     transcripts_beside_books: bool = option(
         False, _switch, "on: a finished transcript is also written into its book's folder"
     )
+    worker_listen: Address = option(
+        Address("0.0.0.0", 13381), _address, "where workers reach the Bridge, once one is invited"
+    )
+    worker_tls: str = option(
+        "auto", _one_of("auto", "on", "off"), "https for workers; auto: unless only this machine reaches it"
+    )
+    worker_lease_seconds: float = option(120.0, _seconds, "how long a worker's claim lives without a beat")
+    worker_stale_seconds: float = option(
+        900.0, _seconds, "how long a claim of the second kind of worker lives without a beat"
+    )
+    worker_any_model: bool = option(
+        True, _switch, "on: workers with another model, or one nobody knows, take parts too"
+    )
     worker_max_tries: int = option(3, _count, "tries before a part of a book is given up")
     worker_max_pause_seconds: float = option(300.0, _seconds, "at most between two tries of a part")
 

@@ -3,6 +3,7 @@
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Collection
+from typing import TypeVar
 
 from bridge_agent.base.clock import Clock, later, to_text
 from bridge_agent.store import Database
@@ -16,6 +17,7 @@ LOCAL = "local/"
 """What the names of holders on this machine begin with."""
 
 Moved = Callable[[Task], None]
+T = TypeVar("T")
 
 
 class Desk:
@@ -29,6 +31,8 @@ class Desk:
         """How many runs of each step ended in `success` or `failure` (P-006, P-007)."""
         self.moved: list[Moved] = []
         """Called with a task after each change of it."""
+        self.held: Callable[[], Collection[int]] = tuple
+        """Which parts are held elsewhere by the monotonic clock, whatever the wall clock says (law 5)."""
 
     async def poll(self, poll: Poll, step: Step, holder: str, among: Collection[int]) -> Task:
         """Claim the next part for a step; one that comes back `dead` is not to be worked on (P-042).
@@ -44,11 +48,20 @@ class Desk:
             now=to_text(now),
             ends=to_text(later(now, step.limit_s)),
             most_tries=self.retries.most_tries,
+            held=self.held(),
         )
         task = await self._db.write(lambda c: tasks.claim(c, asked))
         if task is None:
             raise poll.nothing()
         return self._told(task)
+
+    async def write(self, unit: Callable[[sqlite3.Connection], Task | None]) -> Task | None:
+        """Run a unit over the tasks, and tell of the one that it changed."""
+        return self._maybe(await self._db.write(unit))
+
+    async def read(self, unit: Callable[[sqlite3.Connection], T]) -> T:
+        """Run a unit that only reads; nothing may be handed out by what it finds."""
+        return await self._db.read(unit)
 
     async def renew(self, claim: Claim, seconds: float, phase: Phase | None = None) -> Task | None:
         """Let a claim live for so many seconds from now."""

@@ -82,6 +82,19 @@ class Estimator:
         """Return how many parts each executor hears now."""
         return dict(Counter(running.executor for running in self._running.values()))
 
+    def running(self) -> dict[int, str]:
+        """Return the parts that are heard now, each with who hears it."""
+        return {part: running.executor for part, running in self._running.items()}
+
+    def rest_s(self, part: int, now: float) -> float:
+        """Return the seconds that a part under way will still take.
+
+        Of an executor whose speed nobody knows it is as long as it has taken so far.
+        """
+        running = self._running[part]
+        speed = self.speed_of(running.executor)
+        return self._rest(running, speed, now) if speed > 0 else now - running.since
+
     def speed_of(self, executor: str) -> float:
         """Return the speed of one part at this executor; 0 while nothing is known."""
         pace = self._paces.get(executor)

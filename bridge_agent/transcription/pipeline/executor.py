@@ -1,8 +1,8 @@
 """Executors: those who transcribe parts. This machine's children, workers on the network, a cluster."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, overload
 
 from bridge_agent.base.errors import BridgeError
 from bridge_agent.transcription.engines.base import Context
@@ -84,6 +84,31 @@ async def is_there(executor: Executor, model: str) -> bool:
     except (EngineUnavailable, ModelError):
         return False
     return True
+
+
+class Together(Sequence[Executor]):
+    """Executors of this machine, then those elsewhere, who come and go."""
+
+    def __init__(self, here: Sequence[Executor], elsewhere: Sequence[Executor]) -> None:
+        """Look at both whenever somebody asks."""
+        self._here = here
+        self._elsewhere = elsewhere
+
+    def __len__(self) -> int:
+        return len(self._here) + len(self._elsewhere)
+
+    @overload
+    def __getitem__(self, index: int) -> Executor: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Executor]: ...
+
+    def __getitem__(self, index: int | slice) -> Executor | Sequence[Executor]:
+        return [*self._here, *self._elsewhere][index]
+
+    def __iter__(self) -> Iterator[Executor]:
+        yield from self._here
+        yield from self._elsewhere
 
 
 def worth_taking(mine: float, others: float, part_s: float, left_s: float) -> bool:

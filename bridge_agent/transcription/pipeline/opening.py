@@ -12,7 +12,7 @@ from bridge_agent.store import Database, open_database
 from bridge_agent.transcription.audio.decoder import Decoder
 from bridge_agent.transcription.engines.pool import EnginePool
 from bridge_agent.transcription.models.models import Models
-from bridge_agent.transcription.pipeline.executor import Executor
+from bridge_agent.transcription.pipeline.executor import Executor, Together
 from bridge_agent.transcription.pipeline.local import LocalExecutor
 from bridge_agent.transcription.pipeline.pipeline import Pipeline
 from bridge_agent.transcription.pipeline.policy import Retries
@@ -49,8 +49,8 @@ async def open_transcription(
 ) -> Transcription:
     """Open the store and build what transcribes; no child is started and nothing heavy imported.
 
-    `elsewhere` are executors besides this machine's own children, `models_in` a folder of speech models to
-    share. Raises BridgeError.
+    `elsewhere` are executors besides this machine's own children, who may come and go, `models_in` a folder
+    of speech models to share. Raises BridgeError.
     """
     folder = settings.data_dir / "transcription"
     private_folder(folder)
@@ -62,7 +62,7 @@ async def open_transcription(
         clock,
         opened.database,
         decoder,
-        [LocalExecutor(pool, decoder), *elsewhere],
+        Together([LocalExecutor(pool, decoder)], elsewhere),
         folder / "cut",
         tasks,
         retries=Retries(

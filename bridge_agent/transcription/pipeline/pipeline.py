@@ -26,6 +26,7 @@ from bridge_agent.transcription.pipeline.estimator import Estimator
 from bridge_agent.transcription.pipeline.executor import Executor, is_there
 from bridge_agent.transcription.pipeline.finished import FinishedPart
 from bridge_agent.transcription.pipeline.live import Live
+from bridge_agent.transcription.pipeline.offer import Offer
 from bridge_agent.transcription.pipeline.order import Order, Progress, unwatched
 from bridge_agent.transcription.pipeline.policy import Retries
 from bridge_agent.transcription.pipeline.reading import Decoder, Reader, SourceChanged
@@ -102,6 +103,8 @@ class Pipeline:
         self._tools = Tools(db, clock, self.desk, decoder, executors, tasks, folder)
         self._asked: dict[int, _Asked] = {}
         self._running: set[int] = set()
+        self.offers: dict[int, Offer] = {}
+        """The books under way, whose parts may be claimed from elsewhere."""
         self.on_change: Callable[[Live], None] | None = None
         """Called when there is news of a book under way; often, so whoever hears it takes its time."""
 
@@ -114,6 +117,10 @@ class Pipeline:
     def running(self) -> frozenset[int]:
         """The recordings under way: those among which whoever claims by itself may choose."""
         return frozenset(self._running)
+
+    def audio(self, recording_id: int, number: int) -> Path:
+        """Return where a part's cut audio lies, while there is some."""
+        return self._tools.folder / str(recording_id) / f"{number}.flac"
 
     async def start(self) -> None:
         """Give back what children held when the Bridge ended, and drop cut audio that nobody needs."""
@@ -261,7 +268,11 @@ class Pipeline:
         live, quality = asked.live, settings.quality
         live.parts = {part.number: part.own_end - part.own_start for part in plan.parts}
         live.estimator = Estimator(await self._db.read(lambda c: learnt.speeds(c, info.model, quality)))
-        await Run(self._tools, order, recording, plan, survey, live, progress).to_the_end()
+        self.offers[recording_id] = Offer(plan, survey, live)
+        try:
+            await Run(self._tools, order, recording, plan, survey, live, progress).to_the_end()
+        finally:
+            del self.offers[recording_id]
         seen = live.estimator.known()
         await self._db.write(lambda c: learnt.keep_speeds(c, info.model, quality, seen))
 

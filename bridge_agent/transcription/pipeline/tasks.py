@@ -27,6 +27,7 @@ class Task(Value, frozen=True):
     attempt: int
     tries: int
     priority: int
+    cuts: int = 0
     fell_from: Open | None = None
     holder: str | None = None
     phase: Phase | None = None
@@ -36,6 +37,11 @@ class Task(Value, frozen=True):
     sha256: str | None = None
     size: int | None = None
     error: str | None = None
+
+    @property
+    def turn(self) -> int:
+        """The attempt as workers see it: how often the part was claimed once it was cut, from 1."""
+        return self.attempt - self.cuts
 
     @property
     def claim(self) -> "Claim":
@@ -69,6 +75,8 @@ class Asked(NamedTuple):
     now: str
     ends: str
     most_tries: int
+    held: Collection[int] = ()
+    """Parts whose claims live by the monotonic clock, whatever the wall clock says of them (law 5)."""
 
 
 def claim(c: sqlite3.Connection, asked: Asked) -> Task | None:
@@ -76,7 +84,11 @@ def claim(c: sqlite3.Connection, asked: Asked) -> Task | None:
 
     A task that comes back `dead` was claimed once too often and is not to be worked on (P-042).
     """
-    values = {**asked._asdict(), "recordings": json.dumps(sorted(asked.recordings))}
+    values = {
+        **asked._asdict(),
+        "recordings": json.dumps(sorted(asked.recordings)),
+        "held": json.dumps(sorted(asked.held)),
+    }
     return _row(c, "claim", values)
 
 
@@ -166,6 +178,11 @@ def one(c: sqlite3.Connection, task_id: int) -> Task | None:
     return _row(c, "one", {"id": task_id})
 
 
+def numbered(c: sqlite3.Connection, recording_id: int, number: int) -> Task | None:
+    """Return a recording's task by its part's number."""
+    return _row(c, "numbered", {"recording_id": recording_id, "number": number})
+
+
 def of_recording(c: sqlite3.Connection, recording_id: int) -> list[Task]:
     """Return a recording's tasks in their order."""
     return _rows(c, "of_recording", {"recording_id": recording_id})
@@ -195,8 +212,9 @@ def _row(c: sqlite3.Connection, query: str, values: dict[str, object]) -> Task |
 
 
 def _rows(c: sqlite3.Connection, query: str, values: dict[str, object]) -> list[Task]:
-    return [_read(row) for row in c.execute(SQL[query], values).fetchall()]
+    return [read(row) for row in c.execute(SQL[query], values).fetchall()]
 
 
-def _read(row: sqlite3.Row) -> Task:
+def read(row: sqlite3.Row) -> Task:
+    """Return a row of `tasks`."""
     return Task(**{name: row[name] for name in Task.__struct_fields__})

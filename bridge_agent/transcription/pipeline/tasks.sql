@@ -2,6 +2,7 @@
 UPDATE tasks SET
   attempt = attempt + 1,
   tries = tries + 1,
+  cuts = cuts + (state = 'created'),
   state = CASE WHEN tries >= :most_tries THEN 'dead' ELSE state END,
   fell_from = CASE WHEN tries >= :most_tries THEN state END,
   holder = CASE WHEN tries >= :most_tries THEN NULL ELSE :holder END,
@@ -16,6 +17,7 @@ WHERE id = (
     -- The plus keeps the index that has the order already.
     AND +recording_id IN (SELECT value FROM json_each(:recordings))
     AND (claim_ends_at IS NULL OR claim_ends_at <= :now)
+    AND id NOT IN (SELECT value FROM json_each(:held))
     AND (next_run_at IS NULL OR next_run_at <= :now)
   ORDER BY priority DESC, recording_id, number, id
   LIMIT 1
@@ -109,6 +111,9 @@ DELETE FROM tasks WHERE recording_id = :recording_id;
 
 -- one: a task
 SELECT * FROM tasks WHERE id = :id;
+
+-- numbered: a part of a recording by its number
+SELECT * FROM tasks WHERE recording_id = :recording_id AND number = :number;
 
 -- of_recording: the parts of a recording in their order
 SELECT * FROM tasks WHERE recording_id = :recording_id ORDER BY number, id;

@@ -1,0 +1,103 @@
+"""Failing: what becomes of a part that a worker failed at, and of a worker that fails at part after part."""
+
+import logging
+import sqlite3
+from collections.abc import Callable
+
+from bridge_agent.base.clock import Clock, later, to_text
+from bridge_agent.transcription.pipeline import leases, tasks
+from bridge_agent.transcription.pipeline.leases import Wanted
+from bridge_agent.transcription.pipeline.pipeline import Pipeline
+from bridge_agent.transcription.pipeline.tasks import Task
+from bridge_agent.worker_api.service.holds import Holds
+from bridge_agent.worker_api.service.lease import FallenTo, LeaseLost, Terms, WorkerId
+from bridge_agent.worker_api.tokens import Tokens
+
+_IN_A_ROW = 3
+"""A worker that fails at so many different parts, with none done between them, is parked."""
+
+_log = logging.getLogger(__name__)
+
+
+class Failing:
+    """Failures of workers. `wanted` makes the wish of a worker's claim, as of now."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        pipeline: Pipeline,
+        tokens: Tokens,
+        holds: Holds,
+        wanted: Callable[[WorkerId, Terms, tasks.Phase], Wanted],
+    ) -> None:
+        self._clock = clock
+        self._pipeline = pipeline
+        self._desk = pipeline.desk
+        self._tokens = tokens
+        self._holds = holds
+        self._wanted = wanted
+        self._in_a_row: dict[int, list[int]] = {}
+
+    def succeeded(self, token_id: int) -> None:
+        """A worker has done a part, or a person has looked at it: it begins anew."""
+        self._in_a_row.pop(token_id, None)
+
+    def others(self, token_id: int) -> set[int | None]:
+        """Return who else could do a part now: tokens, and None for executors of another kind."""
+        there: set[int | None] = {
+            member.id
+            for member in self._tokens.members()
+            if member.id != token_id and member.may_work and self._tokens.there(member.id)
+        }
+        if any(each.places and not each.pulls for each in self._pipeline.executors):
+            there.add(None)
+        return there
+
+    async def fail(self, task: Task, worker: WorkerId, message: str, *, retryable: bool) -> FallenTo:
+        """Write a failure down; raises LeaseLost.
+
+        A verdict of one worker is final where nobody else is there; otherwise the part is left to the others,
+        since a worker that is set up wrongly says so of every part.
+        """
+        error = f"the worker “{worker.name}” said: {message}" if message else f"“{worker.name}” failed at it"
+        self._desk.work["transcribe", "failure"] += 1
+        _log.warning("Part %d of recording %d: %s", task.number, task.recording_id, error)
+        refusers = await self._desk.read(lambda c: leases.refusers(c, task.id))
+        others = [each for each in self.others(worker.token_id) if each not in refusers]
+        if retryable or others:
+            moved = await self._again(task, worker, error, refused=not retryable)
+        else:
+            moved = await self._desk.fail(task.claim, error)
+        if moved is None:
+            raise LeaseLost
+        await self._count(task, worker, message)
+        if moved.state != "failed" and task.tries >= self._desk.retries.most_tries:
+            wanted = self._wanted(worker, Terms(0.0), "downloading")
+            await self._desk.write(lambda c: leases.bury(c, task.id, wanted))
+            return "failed"
+        return "again" if retryable else "failed"
+
+    async def _again(self, task: Task, worker: WorkerId, error: str, *, refused: bool) -> Task | None:
+        now = self._clock.now()
+        retries = self._desk.retries
+        # The last try is over: whoever claims it next makes it dead, and nobody need wait for that.
+        pause = 0.0 if refused or task.tries >= retries.most_tries else retries.pause(task.tries)
+        following = to_text(later(now, pause))
+
+        def unit(c: sqlite3.Connection) -> Task | None:
+            if refused:
+                leases.refuse(c, task.claim, worker.token_id)
+            return tasks.again(c, task.claim, error, following, to_text(now))
+
+        return await self._desk.write(unit)
+
+    async def _count(self, task: Task, worker: WorkerId, message: str) -> None:
+        parts = self._in_a_row.setdefault(worker.token_id, [])
+        if task.id not in parts:
+            parts.append(task.id)
+        if len(parts) < _IN_A_ROW:
+            return
+        reason = f"it failed at {len(parts)} parts in a row"
+        said = f", the last time with “{message}”" if message else ""
+        await self._tokens.park(worker.token_id, f"{reason}{said}; mend that, then resume it.")
+        _log.warning("The worker “%s” is parked: %s%s.", worker.name, reason, said)

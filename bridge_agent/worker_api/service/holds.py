@@ -1,0 +1,71 @@
+"""Holds: which parts are in workers' hands, and until when by the monotonic clock (law 5)."""
+
+from dataclasses import dataclass
+
+from bridge_agent.base.clock import Clock
+from bridge_agent.transcription.pipeline.tasks import Claim, Task
+from bridge_agent.worker_api.service.lease import token_of
+
+
+@dataclass
+class Hold:
+    """A part in a worker's hands; `until` is monotonic, and past once the claim has lapsed."""
+
+    task: Task
+    until: float
+    lapsed: bool = False
+
+    @property
+    def token_id(self) -> int:
+        """Whose worker holds it."""
+        return token_of(self.task.holder or "") or 0
+
+
+class Holds:
+    """All holds, by their task's id."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._holds: dict[int, Hold] = {}
+
+    def __len__(self) -> int:
+        return len(self._holds)
+
+    def all(self) -> list[Hold]:
+        """Return all holds there are, the older parts first."""
+        return [hold for _, hold in sorted(self._holds.items())]
+
+    def of(self, token_id: int) -> list[Hold]:
+        """Return what a token's workers hold and have not been silent about for too long."""
+        return [hold for hold in self.all() if hold.token_id == token_id and self._lives(hold)]
+
+    def alive(self) -> list[int]:
+        """Return the tasks whose claims live."""
+        return [hold.task.id for hold in self.all() if self._lives(hold)]
+
+    def lives(self, claim: Claim) -> bool:
+        """Tell whether a claim lives."""
+        hold = self._holds.get(claim.id)
+        return hold is not None and hold.task.claim == claim and self._lives(hold)
+
+    def keep(self, task: Task, seconds: float) -> None:
+        """Hold a task for so many seconds from now."""
+        self._holds[task.id] = Hold(task, self._clock.monotonic() + seconds)
+
+    def drop(self, task_id: int) -> Hold | None:
+        """Forget a hold."""
+        return self._holds.pop(task_id, None)
+
+    def drop_this(self, hold: Hold) -> bool:
+        """Forget a hold, unless its part is held anew meanwhile; tell whether it was there."""
+        if self._holds.get(hold.task.id) is not hold:
+            return False
+        del self._holds[hold.task.id]
+        return True
+
+    def over(self) -> list[Hold]:
+        """Return the holds whose time is over and that nobody has let lapse yet."""
+        return [hold for hold in self.all() if not hold.lapsed and not self._lives(hold)]
+
+    def _lives(self, hold: Hold) -> bool:
+        return self._clock.monotonic() < hold.until

@@ -1,0 +1,104 @@
+"""Watching: what workers do, told to whoever watches the books, and how the workers are shown."""
+
+from bridge_agent.base.clock import Clock
+from bridge_agent.transcription.pipeline.live import Live
+from bridge_agent.transcription.pipeline.pipeline import Pipeline
+from bridge_agent.transcription.pipeline.tasks import Task
+from bridge_agent.worker_api.service.holds import Hold, Holds
+from bridge_agent.worker_api.service.lease import OnPart, WorkerId, WorkerState, WorkerView
+from bridge_agent.worker_api.tokens import Member, Tokens
+
+
+class Watching:
+    """Keeps the views of books and workers up to date."""
+
+    def __init__(self, clock: Clock, pipeline: Pipeline, tokens: Tokens, holds: Holds) -> None:
+        self._clock = clock
+        self._pipeline = pipeline
+        self._tokens = tokens
+        self._holds = holds
+        self._done: dict[int, int] = {}
+        self._speeds: dict[int, float] = {}
+
+    def began(self, task: Task, name: str) -> None:
+        """A worker has a part."""
+        if (live := self._live(task)) is not None:
+            live.began(task, name, self._clock.monotonic())
+
+    def goes_on(self, task: Task, *, anew: bool) -> None:
+        """A worker still has its part: one that this run of the book does not know of yet, or that begins."""
+        live, name = self._live(task), self._name(task)
+        known = live is not None and task.number in live.under_way
+        if live is not None and name is not None and (anew or not known):
+            live.began(task, name, self._clock.monotonic())
+
+    def heard(self, task: Task, text: str) -> None:
+        """A part has these words so far."""
+        if (live := self._live(task)) is not None:
+            live.heard(task, text, self._clock.monotonic())
+
+    def done(self, task: Task, worker: WorkerId, words: int) -> None:
+        """A worker has handed in a part; it begins the next one that it holds only now."""
+        self._done[worker.token_id] = self._done.get(worker.token_id, 0) + 1
+        live, now = self._live(task), self._clock.monotonic()
+        if live is None:
+            return
+        live.ended(task, now, done=True, words=words)
+        self._speeds[worker.token_id] = live.estimator.speed_of(worker.name)
+        for hold in self._holds.of(worker.token_id):
+            if hold.task.recording_id == task.recording_id:
+                live.estimator.began(hold.task.number, worker.name, hold.task.samples, now)
+
+    def let_go(self, task: Task) -> None:
+        """A part has left its worker's hands unfinished."""
+        live = self._live(task)
+        if live is not None and task.number in live.under_way:
+            live.ended(task, self._clock.monotonic(), done=False)
+
+    def views(self) -> list[WorkerView]:
+        """Return all workers as people see them."""
+        return [self._view(member) for member in self._tokens.members()]
+
+    def _view(self, member: Member) -> WorkerView:
+        holds = self._holds.of(member.id)
+        return WorkerView(
+            id=member.id,
+            name=member.name,
+            state=self._state(member, working=bool(holds)),
+            model=member.model,
+            created_at=member.created_at,
+            last_seen_at=member.last_seen_at,
+            engine=member.engine,
+            device=member.device,
+            speed=round(self._speeds.get(member.id, 0.0), 2),
+            parts_done=self._done.get(member.id, 0),
+            reason=member.parked or "",
+            on=tuple(self._on(hold) for hold in holds),
+        )
+
+    def _state(self, member: Member, *, working: bool) -> WorkerState:
+        if member.parked is not None:
+            return "parked"
+        if member.paused:
+            return "paused"
+        if working:
+            return "working"
+        return "idle" if self._tokens.there(member.id) else "offline"
+
+    def _on(self, hold: Hold) -> OnPart:
+        live = self._live(hold.task)
+        return OnPart(
+            recording_id=hold.task.recording_id,
+            addressee=None if live is None else live.addressee,
+            title="" if live is None else live.title,
+            number=hold.task.number,
+        )
+
+    def _name(self, task: Task) -> str | None:
+        hold = next((hold for hold in self._holds.all() if hold.task.id == task.id), None)
+        member = None if hold is None else self._tokens.get(hold.token_id)
+        return None if member is None else member.name
+
+    def _live(self, task: Task) -> Live | None:
+        offer = self._pipeline.offers.get(task.recording_id)
+        return None if offer is None else offer.live

@@ -1,0 +1,238 @@
+"""Tokens: the workers that were invited. Each has a name, is stored as a hash alone, and can be revoked."""
+
+import hashlib
+import json
+import secrets
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from bridge_agent.base.backoff import token as make_token
+from bridge_agent.base.clock import Clock, to_text
+from bridge_agent.base.errors import BridgeError
+from bridge_agent.base.logs import masks
+from bridge_agent.protocol.text import clean
+from bridge_agent.store import Database, Queries
+from bridge_agent.transcription.pipeline.local import NAME as THIS_COMPUTER
+
+SCHEMA = "bridge_agent.worker_api.schema"
+DATABASE = "workers.sqlite3"
+PREFIX = "wrk_"
+UNSEEN_S = 120.0
+"""A worker that nobody has heard of for so long is offline."""
+
+_SQL = Queries("bridge_agent.worker_api", "tokens.sql")
+_TOUCH_EVERY_S = 30.0
+_NAME_BYTES = 128
+
+
+class NameTaken(BridgeError):
+    """A worker of this name is there already; choose another name."""
+
+    code = "name_taken"
+    status = 409
+
+
+class BadName(BridgeError):
+    """A worker needs a name of 1 to 128 bytes; send one."""
+
+    code = "bad_name"
+
+
+@dataclass(frozen=True)
+class Member:
+    """A token without its secret: the worker that was invited with it."""
+
+    id: int
+    name: str
+    hash: str
+    model: str | None
+    created_at: str
+    last_seen_at: str | None
+    engine: str = ""
+    device: str = ""
+    paused: bool = False
+    parked: str | None = None
+
+    @property
+    def may_work(self) -> bool:
+        """Whether it is given parts."""
+        return not self.paused and self.parked is None
+
+
+@dataclass(frozen=True)
+class Invited:
+    """A token just made; `token` is shown this once."""
+
+    member: Member
+    token: str
+
+
+@dataclass(frozen=True)
+class Registration:
+    """A worker that registered itself under a token."""
+
+    worker_id: str
+    token_id: int
+    name: str
+    capabilities: tuple[str, ...]
+
+
+class Tokens:
+    """The tokens there are; all of them are in memory, since each call of a worker asks for one."""
+
+    def __init__(self, db: Database, clock: Clock) -> None:
+        """Know none yet; `load` reads them."""
+        self._db = db
+        self._clock = clock
+        self._by_hash: dict[str, Member] = {}
+        self._seen: dict[int, float] = {}
+        self._touched: dict[int, float] = {}
+
+    async def load(self) -> None:
+        """Read what the store holds."""
+        found = await self._db.read(lambda c: [_member(row) for row in c.execute(_SQL["all"]).fetchall()])
+        self._by_hash = {member.hash: member for member in found}
+
+    def members(self) -> list[Member]:
+        """Return the workers that were invited, the oldest first."""
+        return sorted(self._by_hash.values(), key=lambda member: member.id)
+
+    def get(self, token_id: int) -> Member | None:
+        """Return a worker by its token's id."""
+        return next((member for member in self._by_hash.values() if member.id == token_id), None)
+
+    def find(self, token: str) -> Member | None:
+        """Return whose token this is; None where it is nobody's."""
+        return self._by_hash.get(_hash(token))
+
+    def there(self, token_id: int) -> bool:
+        """Tell whether a worker was heard of in the last two minutes of this program's life."""
+        seen = self._seen.get(token_id)
+        return seen is not None and self._clock.monotonic() - seen <= UNSEEN_S
+
+    async def add(self, name: str, model: str | None = None) -> Invited:
+        """Make a token; raises BadName, NameTaken."""
+        shown = clean(name, _NAME_BYTES).strip()
+        if not shown:
+            raise BadName
+        if shown == THIS_COMPUTER:
+            raise NameTaken
+        token = make_token(PREFIX)
+        masks.register(token)
+        values = {
+            "name": shown,
+            "hash": _hash(token),
+            "model": clean(model or "", _NAME_BYTES).strip() or None,
+            "now": self._now(),
+        }
+        row = await self._db.write(lambda c: c.execute(_SQL["add"], values).fetchone())
+        if row is None:
+            raise NameTaken(f"A worker named “{shown}” is there already; choose another name.")
+        return Invited(self._keep(_member(row)), token)
+
+    async def revoke(self, token_id: int) -> Member | None:
+        """Make a token worth nothing from now on; None where there is none of that id."""
+        member = self.get(token_id)
+        if member is not None:
+            del self._by_hash[member.hash]
+            await self._db.write(lambda c: c.execute(_SQL["revoke"], {"id": token_id}).fetchone())
+        return member
+
+    async def saw(self, member: Member) -> None:
+        """Note that a worker was heard of; written down every half minute."""
+        now = self._clock.monotonic()
+        self._seen[member.id] = now
+        if now - self._touched.get(member.id, -_TOUCH_EVERY_S) >= _TOUCH_EVERY_S:
+            self._touched[member.id] = now
+            moment = self._now()
+            values = {"id": member.id, "now": moment}
+            known = self._by_hash.get(member.hash)
+            if known is not None:
+                self._by_hash[member.hash] = replace(known, last_seen_at=moment)
+            await self._db.write(lambda c: c.execute(_SQL["seen"], values))
+
+    async def pause(self, token_id: int, *, paused: bool) -> Member | None:
+        """Give a worker no more work, or some again."""
+        return await self._changed("pause", {"id": token_id, "paused": paused})
+
+    async def park(self, token_id: int, reason: str | None) -> Member | None:
+        """Give a worker no more work for a reason, until a person resumes it (None)."""
+        return await self._changed("park", {"id": token_id, "reason": reason})
+
+    async def describe(self, token_id: int, model: str | None, engine: str, device: str) -> Member | None:
+        """Remember what a worker hears with; writes only what is news."""
+        known = self.get(token_id)
+        if known is None or (known.model, known.engine, known.device) == (
+            model or known.model,
+            engine,
+            device,
+        ):
+            return known
+        values = {"id": token_id, "model": model, "engine": engine, "device": device}
+        return await self._changed("describe", values)
+
+    async def register(self, registration: Registration) -> None:
+        """Remember a worker that registered itself."""
+        values = {
+            "worker_id": registration.worker_id,
+            "token_id": registration.token_id,
+            "name": clean(registration.name, _NAME_BYTES),
+            "capabilities": json.dumps(registration.capabilities),
+            "now": self._now(),
+        }
+
+        def unit(c: sqlite3.Connection) -> None:
+            c.execute(_SQL["register"], values)
+            c.execute(_SQL["forget_registrations"], {"token_id": registration.token_id})
+
+        await self._db.write(unit)
+
+    async def registration(self, worker_id: str) -> Registration | None:
+        """Return a worker that registered itself, in this life of the program or an earlier one."""
+        values = {"worker_id": worker_id}
+        row = await self._db.read(lambda c: c.execute(_SQL["registration"], values).fetchone())
+        if row is None:
+            return None
+        capabilities: Sequence[str] = json.loads(row["capabilities"])
+        return Registration(row["worker_id"], row["token_id"], row["name"], tuple(capabilities))
+
+    async def key(self, name: str) -> bytes:
+        """Return a secret key of this listener's, made when it is first asked for."""
+        made = {"name": name, "value": secrets.token_bytes(32)}
+
+        def unit(c: sqlite3.Connection) -> bytes:
+            c.execute(_SQL["keep_key"], made)
+            return bytes(c.execute(_SQL["key"], {"name": name}).fetchone()["value"])
+
+        return await self._db.write(unit)
+
+    async def _changed(self, query: str, values: Mapping[str, object]) -> Member | None:
+        row = await self._db.write(lambda c: c.execute(_SQL[query], values).fetchone())
+        return None if row is None else self._keep(_member(row))
+
+    def _keep(self, member: Member) -> Member:
+        self._by_hash[member.hash] = member
+        return member
+
+    def _now(self) -> str:
+        return to_text(self._clock.now())
+
+
+def _hash(token: str) -> str:
+    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _member(row: sqlite3.Row) -> Member:
+    return Member(
+        id=row["id"],
+        name=row["name"],
+        hash=row["hash"],
+        model=row["model"],
+        created_at=row["created_at"],
+        last_seen_at=row["last_seen_at"],
+        engine=row["engine"],
+        device=row["device"],
+        paused=bool(row["paused"]),
+        parked=row["parked"],
+    )
