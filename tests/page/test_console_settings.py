@@ -64,6 +64,23 @@ async def test_scan_now_begins_a_scan(browser, home):
     assert home.library.get(1).scan.finished_at > before
 
 
+async def test_a_library_whose_folder_is_away_says_so_and_can_be_scanned_again(browser, home, tmp_path):
+    folder = tmp_path / "more"
+    folder.mkdir()
+    added = await home.library.add("More", folder)
+    await home.library.settled()
+    folder.rmdir()
+    home.library.request_scan(added.id)
+    await home.library.settled()
+    page = await browser.get("/libraries")
+    assert "“More” could not be scanned." in page.text
+    assert "Scan again More" in page.text
+    assert (
+        "The last scan failed; what went wrong stands above."
+        in (await browser.get(f"/libraries/{added.id}")).text
+    )
+
+
 async def test_books_are_found_by_words(browser):
     assert "Stone Soup" in (await browser.get("/libraries/1?q=stone")).text
     nothing = await browser.get("/libraries/1?q=%3Cscript%3E")
