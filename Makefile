@@ -9,7 +9,7 @@ STAMP := $(VENV)/.installed
 help: ## List what can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
 
-demo: $(STAMP) ## Start Bridge and home server on the sample library, paired, with one verified book
+demo: $(STAMP) ## Start Bridge and home server on the sample library, paired, with one book verified and transcribed
 	@$(BIN)/bridge-agent demo
 
 test: $(VENV)/.tested ## Run the fast tests, then the slow ones and those in a browser
@@ -38,7 +38,9 @@ $(BIN)/python:
 
 $(STAMP): $(BIN)/python pyproject.toml
 	@echo "Setting up (once) …"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[speech]' || { \
+	  echo "The speech engine can't be installed here; the rest goes on without it."; \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check -e .; }
 	@touch $@
 
 $(VENV)/.tested: $(STAMP) pyproject.toml

@@ -1,4 +1,4 @@
-"""The demo: both halves on this machine, paired over HTTP, with the sample library and one verified book."""
+"""The demo: both halves on this machine, paired over HTTP, a sample book verified and transcribed."""
 
 import contextlib
 import dataclasses
@@ -11,14 +11,14 @@ from typing import Any
 import aiohttp
 
 from bridge_agent.app.bridge import Bridge
+from bridge_agent.app.demo_speech import LEFT_OUT, DemoSpeech, with_small_model
+from bridge_agent.app.visitor import Visitor
 from bridge_agent.base import paths
 from bridge_agent.base.clock import Clock, SystemClock
-from bridge_agent.base.errors import BridgeError
 from bridge_agent.base.files import private_folder, read_secret_file, write_private
+from bridge_agent.base.tasks import Tasks
 from bridge_agent.base.threads import in_thread
 from bridge_agent.home.app import HomeServer
-from bridge_agent.protocol.bridge import API, VERIFY, family
-from bridge_agent.protocol.capability import offers
 from bridge_agent.settings import BridgeSettings, HomeSettings, NamedFolder
 from bridge_agent.web.passwords import generate
 
@@ -26,14 +26,6 @@ _log = logging.getLogger(__name__)
 
 SAMPLES = Path(__file__).resolve().parent.parent / "demo_library"
 LIBRARY = "Samples"
-_PATIENCE_S = 60.0
-_STEP_S = 0.1
-
-
-class DemoFailed(BridgeError):
-    """The demo did not come up; the log above says why."""
-
-    code = "demo_failed"
 
 
 def demo_folder() -> Path:
@@ -62,15 +54,22 @@ class Demo:
         if settings.origins["token_store"].source == "default":
             # A first look should not begin with a question from the keyring.
             settings = dataclasses.replace(settings, token_store="file")
+        settings = with_small_model(settings)
         self.bridge = Bridge(settings, self.clock, say)
         self.home: HomeServer | None = None
+        self._speech = DemoSpeech(settings, demo_folder() / "models", say, self.clock)
+        self._closing = contextlib.AsyncExitStack()
+        self._tasks = Tasks("demo")
 
     def healthy(self) -> bool:
         """Whether the Bridge's loops run."""
         return self.bridge.healthy()
 
     async def start(self) -> None:
-        """Start both, pair them if they are not, verify a book, say what to click."""
+        """Start both, pair them if they are not, verify a book, say what to click.
+
+        The transcription of that book goes on beside, and says itself where to read it.
+        """
         await in_thread(self._lay_out)
         self.home = HomeServer(
             dataclasses.replace(self._home_settings, admin_password=self._password), self.clock, self._say
@@ -78,18 +77,26 @@ class Demo:
         await self.home.start()
         await self.bridge.start()
         self._say(self._addresses())
-        async with aiohttp.ClientSession(
-            timeout=aiohttp.ClientTimeout(20, sock_connect=5, sock_read=20)
-        ) as http:
-            visitor = _Visitor(http, self.home.url, self.bridge.url, self.clock)
-            await visitor.sign_in(self._password)
-            await visitor.pair()
-            self._say("  ✓ Paired: the Bridge has a token that opens nothing but the Bridge's own routes.")
-            self._say(f"  ✓ {await visitor.verify()}")
-        self._say(_WHAT_TO_CLICK)
+        http = await self._closing.enter_async_context(
+            aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(20, sock_connect=5, sock_read=20))
+        )
+        visitor = Visitor(http, self.home.url, self.bridge.url, self.clock)
+        await visitor.sign_in(self._password)
+        await visitor.pair()
+        self._say("  ✓ Paired: the Bridge has a token that opens nothing but the Bridge's own routes.")
+        verified = await visitor.verify()
+        self._say(f"  ✓ {_verified(verified['result'])}")
+        self._say(_WHAT_TO_CLICK.format(more=_READ if self._speech.offered else ""))
+        if not self._speech.offered:
+            self._say(LEFT_OUT)
+            return
+        book = self._speech.run(visitor, verified["library_id"], verified["result"]["path"], self.bridge.url)
+        self._tasks.spawn(book, "transcription")
 
     async def stop(self) -> None:
         """Stop both, the Bridge first."""
+        await self._tasks.cancel()
+        await self._closing.aclose()
         await self.bridge.stop()
         if self.home is not None:
             await self.home.stop()
@@ -119,107 +126,22 @@ class Demo:
         )
 
 
+def _verified(result: Mapping[str, Any]) -> str:
+    files = result["files"]
+    good = sum(1 for file in files if file["ok"])
+    written = "can be written" if result["writable"] else "can't be written"
+    return (
+        f"Verified “{result['path']}”: {good} of {len(files)} files match, the folder {written}, "
+        f"{result['elapsed_ms']} ms."
+    )
+
+
 _WHAT_TO_CLICK = """
   What to do now:
     1. Open the Bridge's page: it says whom it is connected to and what it did last.
     2. Open the console, sign in, go to Libraries, press Verify, and watch both pages.
     3. Open a book there; under More, let the job hold for 30 seconds, then Verify this book.
        Press Cancel on either page: the other follows.
-  Ctrl-C stops both. The next start goes on from here.
+{more}  Ctrl-C stops both. The next start goes on from here.
 """
-
-
-class _Visitor:
-    """Does over HTTP what a person does in a browser, on both pages."""
-
-    def __init__(self, http: aiohttp.ClientSession, home: str, bridge: str, clock: Clock) -> None:
-        self._http = http
-        self._home = home + API
-        self._bridge = bridge + "/api"
-        self._clock = clock
-        self._headers: dict[str, str] = {}
-
-    async def sign_in(self, password: str) -> None:
-        answer = await self._send(
-            "POST", f"{self._home}/auth/login", {"username": "admin", "password": password}
-        )
-        self._headers = {"Authorization": f"Bearer {answer['token']}"}
-
-    async def pair(self) -> None:
-        if (await self._settled_link())["state"] == "online":
-            return
-        if (await self._link())["state"] != "unpaired":
-            await self._send("POST", f"{self._bridge}/unpair", {})
-        made = await self._send("POST", f"{self._home}/admin/bridge/pair", {}, self._headers)
-        await self._send(
-            "POST",
-            f"{self._bridge}/pair",
-            {"server_url": self._home.removesuffix(API), "code": made["code"]},
-        )
-        await self._until(self._is_online, "the first heartbeat")
-
-    async def verify(self) -> str:
-        library = await self._until(self._scanned, "the scan of the sample library")
-        job = await self._send(
-            "POST",
-            f"{self._home}/admin/bridge/jobs",
-            {"kind": VERIFY, "library_id": library["id"]},
-            self._headers,
-        )
-        ended = await self._until(lambda: self._ended(job["id"]), "the verify")
-        result = ended["result"] or {}
-        files = result.get("files", [])
-        good = sum(1 for file in files if file["ok"])
-        if ended["state"] != "done":
-            raise DemoFailed(f"The verify of “{ended['path']}” ended as {ended['state']}: {ended['error']}")
-        written = "can be written" if result["writable"] else "can't be written"
-        return (
-            f"Verified “{result['path']}”: {good} of {len(files)} files match, the folder {written}, "
-            f"{result['elapsed_ms']} ms."
-        )
-
-    async def _link(self) -> dict[str, Any]:
-        status = await self._send("GET", f"{self._bridge}/status")
-        link: dict[str, Any] = status["link"]
-        return link
-
-    async def _settled_link(self) -> dict[str, Any]:
-        async def settled() -> dict[str, Any] | None:
-            link = await self._link()
-            return None if link["state"] == "connecting" else link
-
-        return await self._until(settled, "the Bridge's link")
-
-    async def _is_online(self) -> dict[str, Any] | None:
-        server = await self._send("GET", f"{self._home}/server")
-        return server if offers(server, family(VERIFY)) else None
-
-    async def _scanned(self) -> dict[str, Any] | None:
-        listed = await self._send("GET", f"{self._home}/libraries", None, self._headers)
-        library: dict[str, Any] = listed["libraries"][0]
-        return library if library["scan"]["state"] in ("done", "failed") and library["books"] else None
-
-    async def _ended(self, job_id: int) -> dict[str, Any] | None:
-        job = await self._send("GET", f"{self._home}/admin/bridge/jobs/{job_id}", None, self._headers)
-        return job if job["state"] in ("done", "failed", "cancelled") else None
-
-    async def _until(self, look: Callable[[], Any], what: str) -> dict[str, Any]:
-        end = self._clock.monotonic() + _PATIENCE_S
-        while self._clock.monotonic() < end:
-            found: dict[str, Any] | None = await look()
-            if found is not None:
-                return found
-            await self._clock.sleep(_STEP_S)
-        raise DemoFailed(f"The demo waited {_PATIENCE_S:.0f} s for {what} in vain; the log above says why.")
-
-    async def _send(
-        self, method: str, url: str, body: object = None, headers: Mapping[str, str] | None = None
-    ) -> dict[str, Any]:
-        try:
-            async with self._http.request(method, url, json=body, headers=headers) as response:
-                answer: dict[str, Any] = await response.json(content_type=None)
-                if response.status >= 400:
-                    raise DemoFailed(str(answer["error"]["message"]))
-                return answer
-        except (TimeoutError, aiohttp.ClientError) as error:
-            raise DemoFailed(f"The demo's own request to {url} failed ({error}); try again.") from error
+_READ = "    4. On the Bridge's page, open Transcripts: read a book, find in it, search in all of them.\n"
