@@ -2,64 +2,36 @@
 
 import faulthandler
 import os
-import queue
 import threading
 from pathlib import Path
 from typing import BinaryIO
 
-from bridge_agent.base import frames
+from bridge_agent.base import manners
+from bridge_agent.base.parent import Inlet, Outlet
 from bridge_agent.transcription.audio import messages
 from bridge_agent.transcription.audio.errors import AudioError, DecoderUnavailable, Stopped
 from bridge_agent.transcription.audio.source import asking
-from bridge_agent.transcription.engines import quiet
-
-PULSE_SECONDS = 0.5
 
 
-class Outlet:
-    """The way back to the Bridge; one that is gone ends the child."""
+class Requests(Inlet[messages.Request]):
+    """What the Bridge asks; that it takes one more part is seen while the decoder works."""
 
     def __init__(self, pipe: BinaryIO) -> None:
-        self._pipe = pipe
-        self._lock = threading.Lock()
-
-    def send(self, message: messages.Reply) -> None:
-        """Write one message whole."""
-        try:
-            with self._lock:
-                self._pipe.write(frames.pack(message))
-                self._pipe.flush()
-        except OSError:
-            quiet.vanish(0)
-
-
-class Inlet(threading.Thread):
-    """Reads requests while the decoder works, so that the Bridge's end is seen at once."""
-
-    def __init__(self, pipe: BinaryIO) -> None:
-        super().__init__(name="requests", daemon=True)
-        self._pipe = pipe
-        self._requests: queue.SimpleQueue[messages.Request] = queue.SimpleQueue()
+        super().__init__(pipe, messages.requests)
         self.wanted = threading.Semaphore(0)
 
-    def run(self) -> None:
-        """Read until the pipe ends, then end the process."""
-        while (request := frames.read(self._pipe, messages.requests)) is not None:
-            if isinstance(request, messages.More):
-                self.wanted.release()
-            else:
-                self._requests.put(request)
-        quiet.vanish(0)
-
-    def next(self) -> messages.Request:
-        """Wait for a request."""
-        return self._requests.get()
+    def at_once(self, request: messages.Request) -> bool:
+        """Let the running cut go on by a part."""
+        if not isinstance(request, messages.More):
+            return False
+        self.wanted.release()
+        return True
 
 
 class Work:
     """Does what the requests ask, one after the other."""
 
-    def __init__(self, inlet: Inlet, outlet: Outlet) -> None:
+    def __init__(self, inlet: Requests, outlet: Outlet) -> None:
         self._inlet = inlet
         self._outlet = outlet
         self._stop = threading.Event()
@@ -81,6 +53,11 @@ class Work:
         except Exception as error:
             said = f"The audio decoder failed ({type(error).__name__}: {error}); look at the log."
             return messages.Error(code="audio_failed", sentence=said)
+
+    def pulse(self) -> messages.Pulse:
+        """Return how far the work is."""
+        done = self.samples + asking.bytes_read
+        return messages.Pulse(samples=self.samples, work=done, waiting=asking.waiting)
 
     def _do(self, request: messages.Request) -> messages.Reply:
         # What these import loads the decoder; the process itself starts without it.
@@ -126,31 +103,23 @@ def _path(raw: bytes) -> Path:
     return Path(os.fsdecode(raw))
 
 
-def _pulse(outlet: Outlet, work: Work) -> None:
-    pause = threading.Event()
-    while True:
-        done = work.samples + asking.bytes_read
-        outlet.send(messages.Pulse(samples=work.samples, work=done, waiting=asking.waiting))
-        pause.wait(PULSE_SECONDS)
-
-
 def main() -> None:
     """Serve requests until the Bridge closes the pipe."""
-    incoming, outgoing = quiet.own_pipes()
+    incoming, outgoing = manners.own_pipes()
     faulthandler.enable()
-    quiet.step_back()
-    outlet, inlet = Outlet(outgoing), Inlet(incoming)
+    manners.step_back()
+    outlet, inlet = Outlet(outgoing), Requests(incoming)
     inlet.start()
     try:
         from bridge_agent.transcription.audio import decode
     except ImportError:
         error = DecoderUnavailable()
         outlet.send(messages.Error(code=error.code, sentence=error.message))
-        quiet.vanish(1)
+        manners.vanish(1)
         return
     work = Work(inlet, outlet)
     outlet.send(messages.Ready(decoder=decode.DECODER))
-    threading.Thread(target=_pulse, args=(outlet, work), name="pulse", daemon=True).start()
+    outlet.pulse(work.pulse)
     while True:
         outlet.send(work.answer(inlet.next()))
 

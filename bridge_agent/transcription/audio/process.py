@@ -1,46 +1,21 @@
 """One decoder child as the Bridge sees it: started, asked, watched, killed."""
 
 import asyncio
-import contextlib
 import logging
-import os
-import signal
-import subprocess
-import sys
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
-from bridge_agent.base import frames
+from bridge_agent.base import children
 from bridge_agent.base.clock import Clock
 from bridge_agent.base.tasks import Tasks
 from bridge_agent.transcription.audio import messages
 from bridge_agent.transcription.audio.errors import AudioError, DecoderUnavailable
-from bridge_agent.transcription.engines.host import environment
 
 _MODULE = "bridge_agent.transcription.audio.child"
 _MOST_LINES = 60
 _REAP_SECONDS = 1.0
-_CRASHES = frozenset(
-    {
-        -signal.SIGSEGV,
-        -signal.SIGABRT,
-        -4,
-        -7,
-        -8,
-        139,
-        134,
-        132,
-        135,
-        136,
-        3,
-        0xC0000005,
-        0xC0000409,
-        0xC000001D,
-    }
-)
-"""How a process ends that native code broke, on Windows too."""
 
 _log = logging.getLogger(__name__)
 
@@ -87,11 +62,9 @@ class Child:
         self._limits = limits
         self._replies: deque[messages.Reply] = deque()
         self._news = asyncio.Event()
-        self._lines: deque[str] = deque(maxlen=_MOST_LINES)
-        self._pipes: list[asyncio.Task[None]] = []
         self._pulse = messages.Pulse(samples=0, work=0, waiting=0.0)
         self._gone: ChildGone | None = None
-        self._process: asyncio.subprocess.Process | None = None
+        self._process: children.ChildProcess | None = None
         self.decoder = ""
         self.moved: Callable[[int], None] | None = None
         """Told at each pulse how many samples of the running survey are done."""
@@ -110,25 +83,12 @@ class Child:
     async def start(self) -> None:
         """Start the process and wait until it has its libraries; raises DecoderUnavailable, ChildGone."""
         try:
-            process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                "-P",
-                "-m",
-                _MODULE,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env=environment(dict(os.environ)),
-            )
+            self._process = await children.start(_MODULE, "decoder child", _MOST_LINES)
         except OSError as error:
             raise DecoderUnavailable(
                 f"The audio decoder can't be started ({error.strerror}); free some memory and try again."
             ) from error
-        self._process = process
-        self._pipes = [
-            self._tasks.spawn(self._read(process), "decoder child's replies"),
-            self._tasks.spawn(self._listen(process), "decoder child's last words"),
-        ]
+        self._process.attend(self._tasks, messages.replies, self._take, self._ended)
         reply = await self.next(self._limits.start)
         if not isinstance(reply, messages.Ready):
             raise DecoderUnavailable
@@ -137,12 +97,8 @@ class Child:
     async def send(self, request: messages.Request) -> None:
         """Send a request; that the child is gone is found out by `next`."""
         assert self._process is not None
-        pipe = self._process.stdin
-        assert pipe is not None
         self._pulse = messages.Pulse(samples=0, work=-1, waiting=0.0)
-        with contextlib.suppress(OSError):
-            pipe.write(frames.pack(request))
-            await pipe.drain()
+        await self._process.send(request)
 
     async def next(self, hang: float | None = None) -> messages.Reply:
         """Return the next reply; raises ChildGone, also for a child that hangs, which is killed."""
@@ -168,48 +124,26 @@ class Child:
         if self._gone is None:
             self._gone = ChildGone(Fate.ENDED, None)
         self._news.set()
-        if self._process is None:
-            return
-        with contextlib.suppress(ProcessLookupError):
-            self._process.kill()
-        if self._pipes:
-            await asyncio.wait(self._pipes, timeout=_REAP_SECONDS)
+        if self._process is not None:
+            await self._process.end(_REAP_SECONDS)
 
-    async def _read(self, process: asyncio.subprocess.Process) -> None:
-        pipe = process.stdout
-        assert pipe is not None
-        try:
-            while (reply := await frames.receive(pipe, messages.replies)) is not None:
-                if isinstance(reply, messages.Pulse):
-                    # A pulse is looked at, not waited for: it says nothing of whether the work moves.
-                    self._pulse = reply
-                    if self.moved is not None:
-                        self.moved(reply.samples)
-                else:
-                    self._replies.append(reply)
-                    self._news.set()
-        except frames.BadFrame as error:
-            _log.warning("A decoder child wrote no message: %s", error)
-            process.kill()
-        code = await process.wait()
+    def _take(self, reply: messages.Reply) -> None:
+        if isinstance(reply, messages.Pulse):
+            # A pulse is looked at, not waited for: it says nothing of whether the work moves.
+            self._pulse = reply
+            if self.moved is not None:
+                self.moved(reply.samples)
+        else:
+            self._replies.append(reply)
+            self._news.set()
+
+    def _ended(self, code: int) -> None:
+        assert self._process is not None
         if self._gone is None:
-            self._gone = ChildGone(Fate.CRASHED if code in _CRASHES else Fate.ENDED, code)
-            said = " / ".join(list(self._lines)[-8:])
+            self._gone = ChildGone(Fate.CRASHED if children.crashed(code) else Fate.ENDED, code)
+            said = " / ".join(list(self._process.last_words)[-8:])
             _log.warning("A decoder child ended by itself (exit code %s). %s", code, said)
-        if process.stdin is not None:
-            process.stdin.close()
         self._news.set()
-
-    async def _listen(self, process: asyncio.subprocess.Process) -> None:
-        pipe = process.stderr
-        assert pipe is not None
-        rest = b""
-        while chunk := await pipe.read(8192):
-            *lines, rest = (rest + chunk).split(b"\n")
-            self._lines.extend(line[:500].decode("utf-8", "replace") for line in lines)
-            rest = rest[-8192:]
-        if rest:
-            self._lines.append(rest[:500].decode("utf-8", "replace"))
 
 
 ERRORS: dict[str, type[AudioError]] = {kind.code: kind for kind in AudioError.__subclasses__()}

@@ -2,56 +2,30 @@
 
 import faulthandler
 import importlib
-import queue
-import threading
+from collections.abc import Callable
 from typing import BinaryIO, cast
 
 import psutil
 
-from bridge_agent.transcription.engines import protocol, quiet
+from bridge_agent.base import manners
+from bridge_agent.base.parent import Inlet, Outlet
+from bridge_agent.transcription.engines import protocol
 from bridge_agent.transcription.engines.base import ENGINES, Away, Engine, Machine, Refused, Setup, Stopped
 
-PULSE_SECONDS = 0.5
 
-
-class Outlet:
-    """The way back to the parent, shared by worker and pulse; a parent that is gone ends the child."""
+class Requests(Inlet[protocol.Request]):
+    """What the Bridge asks; a cancel is seen while the engine is busy."""
 
     def __init__(self, pipe: BinaryIO) -> None:
-        self._pipe = pipe
-        self._lock = threading.Lock()
-
-    def send(self, message: protocol.Message) -> None:
-        """Write one message whole."""
-        try:
-            with self._lock:
-                self._pipe.write(protocol.frame(message))
-                self._pipe.flush()
-        except OSError:
-            quiet.vanish(0)
-
-
-class Inlet(threading.Thread):
-    """Reads requests while the engine is busy: a cancel is seen at once, and so is the parent's end."""
-
-    def __init__(self, pipe: BinaryIO) -> None:
-        super().__init__(name="requests", daemon=True)
-        self._pipe = pipe
-        self._requests: queue.SimpleQueue[protocol.Request] = queue.SimpleQueue()
+        super().__init__(pipe, protocol.requests)
         self._cancelled: set[int] = set()
 
-    def run(self) -> None:
-        """Read until the pipe ends, then end the process."""
-        while (request := protocol.read_request(self._pipe)) is not None:
-            if isinstance(request, protocol.Cancel):
-                self._cancelled.add(request.id)
-            else:
-                self._requests.put(request)
-        quiet.vanish(0)
-
-    def next(self) -> protocol.Request:
-        """Wait for a request."""
-        return self._requests.get()
+    def at_once(self, request: protocol.Request) -> bool:
+        """Note a cancel."""
+        if not isinstance(request, protocol.Cancel):
+            return False
+        self._cancelled.add(request.id)
+        return True
 
     def cancelled(self, request_id: int) -> bool:
         """Tell whether nobody wants this request's answer any more."""
@@ -61,7 +35,7 @@ class Inlet(threading.Thread):
 class _Hearing:
     """What the engine tells and asks while it hears one part."""
 
-    def __init__(self, request_id: int, inlet: Inlet, outlet: Outlet) -> None:
+    def __init__(self, request_id: int, inlet: Requests, outlet: Outlet) -> None:
         self._id = request_id
         self._inlet = inlet
         self._outlet = outlet
@@ -76,7 +50,7 @@ class _Hearing:
 class Worker:
     """Does what the requests ask, one after the other, on the main thread."""
 
-    def __init__(self, inlet: Inlet, outlet: Outlet) -> None:
+    def __init__(self, inlet: Requests, outlet: Outlet) -> None:
         self._inlet = inlet
         self._outlet = outlet
         self._engine: Engine | None = None
@@ -140,24 +114,24 @@ def _module(engine: str):  # type: ignore[no-untyped-def]  # noqa: ANN202 - a mo
     return importlib.import_module(ENGINES[engine])
 
 
-def _pulse(outlet: Outlet) -> None:
+def _pulse() -> Callable[[], protocol.Pulse]:
     process = psutil.Process()
-    pause = threading.Event()
-    while True:
+
+    def sign() -> protocol.Pulse:
+        manners.alive()
         times = process.cpu_times()
-        cpu = times.user + times.system
-        outlet.send(protocol.Pulse(cpu_seconds=cpu, resident=process.memory_info().rss))
-        quiet.alive()
-        pause.wait(PULSE_SECONDS)
+        return protocol.Pulse(cpu_seconds=times.user + times.system, resident=process.memory_info().rss)
+
+    return sign
 
 
 def main() -> None:
     """Serve requests until the parent closes the pipe."""
-    incoming, outgoing = quiet.own_pipes()
+    incoming, outgoing = manners.own_pipes()
     faulthandler.enable()
-    quiet.step_back()
-    outlet, inlet = Outlet(outgoing), Inlet(incoming)
-    threading.Thread(target=_pulse, args=(outlet,), name="pulse", daemon=True).start()
+    manners.step_back()
+    outlet, inlet = Outlet(outgoing), Requests(incoming)
+    outlet.pulse(_pulse())
     inlet.start()
     worker = Worker(inlet, outlet)
     while True:

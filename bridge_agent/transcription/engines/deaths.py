@@ -1,8 +1,8 @@
 """Why an engine child ended, from its exit code and last words, as one sentence a person can act on."""
 
 import re
-import signal
 
+from bridge_agent.base import children
 from bridge_agent.transcription.engines.errors import EngineDied, OutOfMemory
 
 _MISSING = (
@@ -15,11 +15,6 @@ _MISSING = (
 )
 _NO_MEMORY = re.compile(r"out of memory|bad_alloc|cannot allocate memory|memoryerror", re.IGNORECASE)
 _KILLED = {-9, 137}
-_CRASHED = {
-    -signal.SIGABRT, 134, -signal.SIGSEGV, 139, -4, 132, -7, 135, -8, 136,
-    3,  # what abort() ends with on Windows
-    0xC0000005, 0xC0000409, 0xC000001D,
-}  # fmt: skip
 
 
 def missing_library(last_words: str) -> str | None:
@@ -37,7 +32,7 @@ def explain(code: int | None, last_words: str, device: str) -> EngineDied:
         return EngineDied(f"The speech engine needs the library {library}, which is missing here; {advice}.")
     if code in _KILLED or _NO_MEMORY.search(last_words):
         return OutOfMemory()
-    if code in _CRASHED:
+    if children.crashed(code):
         return EngineDied(
             f"The speech engine crashed in native code (exit code {code}); "
             "choose another model or set BRIDGE_SPEECH_DEVICE=cpu."

@@ -1,18 +1,13 @@
 """One engine child as the Bridge sees it: started, asked, watched, ended."""
 
 import asyncio
-import contextlib
 import logging
-import os
-import subprocess
-import sys
-from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 from enum import Enum
 from itertools import count
-from pathlib import Path
 
+from bridge_agent.base import children
 from bridge_agent.base.clock import Clock
 from bridge_agent.base.tasks import Tasks
 from bridge_agent.transcription.engines import deaths, protocol
@@ -29,7 +24,6 @@ from bridge_agent.transcription.engines.limits import Limits
 from bridge_agent.transcription.model import EngineInfo
 
 _MODULE = "bridge_agent.transcription.engines.child"
-_PACKAGE_PARENT = Path(__file__).resolve().parents[3]
 _MOST_LINES = 400
 _REAP_SECONDS = 10.0
 _MOVED = 0.5
@@ -65,8 +59,6 @@ class Child:
         self._changed = asyncio.Event()
         self._answer: protocol.Reply | None = None
         self._heard: Callable[[str], None] = _unheard
-        self._last_words: deque[str] = deque(maxlen=_MOST_LINES)
-        self._pipes: list[asyncio.Task[None]] = []
         self._request = 0
         self._broken: EngineError | None = None
         self._device = "cpu"
@@ -79,7 +71,7 @@ class Child:
         self.parts = 0
         self.idle_since = 0.0
         self.gone: Callable[[], None] = _nobody
-        self._process: asyncio.subprocess.Process | None = None
+        self._process: children.ChildProcess | None = None
 
     @property
     def pid(self) -> int:
@@ -89,27 +81,14 @@ class Child:
     async def start(self) -> None:
         """Start the process; raises EngineUnavailable when the system refuses."""
         try:
-            process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                "-P",
-                "-m",
-                _MODULE,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env=environment(dict(os.environ)),
-            )
+            self._process = await children.start(_MODULE, "engine child", _MOST_LINES)
         except OSError as error:
             raise EngineUnavailable(
                 f"The speech engine's process can't be started ({error.strerror}); "
                 "free some memory and try again."
             ) from error
-        self._process = process
         self.last_sign = self._clock.monotonic()
-        self._pipes = [
-            self._tasks.spawn(self._read(process), "engine child's replies"),
-            self._tasks.spawn(self._listen(process), "engine child's last words"),
-        ]
+        self._process.attend(self._tasks, protocol.replies, self._take, self._ended)
 
     async def survey(self, engine: str) -> Machine:
         """Return what an engine's libraries find here."""
@@ -182,13 +161,7 @@ class Child:
         if self._process is None:
             self.state = State.GONE
             return
-        with contextlib.suppress(ProcessLookupError):
-            self._process.kill()
-        try:
-            async with asyncio.timeout(_REAP_SECONDS):
-                await self._process.wait()
-                await asyncio.gather(*self._pipes, return_exceptions=True)
-        except TimeoutError:
+        if not await self._process.end(_REAP_SECONDS):
             _log.error(
                 "The engine process %d does not end, though it was killed; look at its driver.", self.pid
             )
@@ -218,9 +191,7 @@ class Child:
     def _write(self, message: protocol.Message) -> None:
         """Hand a message to the pipe; where that is broken, the reader finds out and the wait raises it."""
         assert self._process is not None
-        assert self._process.stdin is not None
-        with contextlib.suppress(OSError):
-            self._process.stdin.write(protocol.frame(message))
+        self._process.write(message)
 
     def _mind(self, watch: "_Watch") -> None:
         """Look after a busy child; raises EngineHung, OutOfMemory when it has to be replaced."""
@@ -258,29 +229,8 @@ class Child:
             return deaths.explain(None, reply.sentence, self._device)
         return EngineDied(f"The speech engine failed ({reply.sentence}); choose another model or device.")
 
-    async def _read(self, process: asyncio.subprocess.Process) -> None:
-        """Take replies until the pipe ends, then find out why it did."""
-        pipe = process.stdout
-        assert pipe is not None
-        try:
-            while (reply := await protocol.read_reply(pipe)) is not None:
-                self.last_sign = self._clock.monotonic()
-                self._take(reply)
-        except protocol.BadFrame as error:
-            _log.warning("An engine child wrote no message: %s", error)
-            process.kill()
-        code = await process.wait()
-        await asyncio.gather(*self._pipes[1:], return_exceptions=True)
-        if self._broken is None:
-            self._broken = deaths.explain(code, "\n".join(self._last_words), self._device)
-            _log.warning("%s %s", self._broken.message, " / ".join(list(self._last_words)[-5:]))
-        if process.stdin is not None:
-            process.stdin.close()
-        self.state = State.GONE
-        self._changed.set()
-        self.gone()
-
     def _take(self, reply: protocol.Reply) -> None:
+        self.last_sign = self._clock.monotonic()
         match reply:
             case protocol.Pulse():
                 self.cpu_seconds, self.resident = reply.cpu_seconds, reply.resident
@@ -291,17 +241,16 @@ class Child:
                 self._answer = reply
                 self._changed.set()
 
-    async def _listen(self, process: asyncio.subprocess.Process) -> None:
-        pipe = process.stderr
-        assert pipe is not None
-        rest = b""
-        while chunk := await pipe.read(8192):
-            *lines, rest = (rest + chunk).split(b"\n")
-            for line in [*lines, *([rest] if len(rest) > 8192 else [])]:
-                self._last_words.append(line[:500].decode("utf-8", "replace"))
-            rest = rest if len(rest) <= 8192 else b""
-        if rest:
-            self._last_words.append(rest[:500].decode("utf-8", "replace"))
+    def _ended(self, code: int) -> None:
+        """Find out why the process is gone, and tell."""
+        assert self._process is not None
+        if self._broken is None:
+            said = self._process.last_words
+            self._broken = deaths.explain(code, "\n".join(said), self._device)
+            _log.warning("%s %s", self._broken.message, " / ".join(list(said)[-5:]))
+        self.state = State.GONE
+        self._changed.set()
+        self.gone()
 
 
 class _Watch:
@@ -333,22 +282,6 @@ class _Watch:
         if self._cpu - self._cpu_at_start > self._seconds:
             return "took far longer than the part's length allows"
         return None
-
-
-def environment(given: dict[str, str]) -> dict[str, str]:
-    """Return a child's environment: no setting of the Bridge, secrets among them; one thread; no network."""
-    kept = {name: value for name, value in given.items() if not name.startswith("BRIDGE_")}
-    before = [kept["PYTHONPATH"]] if kept.get("PYTHONPATH") else []
-    return kept | {
-        "PYTHONPATH": os.pathsep.join([str(_PACKAGE_PARENT), *before]),
-        "PYTHONUTF8": "1",
-        "OMP_NUM_THREADS": "1",
-        "OPENBLAS_NUM_THREADS": "1",
-        "MKL_NUM_THREADS": "1",
-        "HF_HUB_OFFLINE": "1",
-        "HF_HUB_DISABLE_TELEMETRY": "1",
-        "HF_HUB_DISABLE_PROGRESS_BARS": "1",
-    }
 
 
 def _nobody() -> None:

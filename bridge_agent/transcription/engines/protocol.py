@@ -1,22 +1,9 @@
-"""The messages between the Bridge and an engine child: msgpack, each behind its length in four bytes."""
-
-import asyncio
-import struct
-from typing import BinaryIO, TypeVar
+"""The messages between the Bridge and an engine child; framed by base.frames."""
 
 import msgspec
 
 from bridge_agent.transcription.engines.base import Context, Heard, Machine, Setup
 from bridge_agent.transcription.model import EngineInfo
-
-MOST_BYTES = 256 * 1024 * 1024
-"""A longer message is none: something wrote into the pipe that does not belong there."""
-
-_HEAD = struct.Struct(">I")
-
-
-class BadFrame(Exception):
-    """What came through the pipe is no message of this protocol."""
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True, tag=True):
@@ -114,58 +101,5 @@ class Pulse(Message, frozen=True):
 Request = Survey | Load | Transcribe | DetectLanguage | Cancel | Info
 Reply = Found | Ready | Words | Result | Languages | Error | Pulse
 
-T = TypeVar("T", Request, Reply)
-
-_requests: msgspec.msgpack.Decoder[Request] = msgspec.msgpack.Decoder(Request)
-_replies: msgspec.msgpack.Decoder[Reply] = msgspec.msgpack.Decoder(Reply)
-
-
-def frame(message: Message) -> bytes:
-    """Write a message with its length before it."""
-    body = msgspec.msgpack.encode(message)
-    return _HEAD.pack(len(body)) + body
-
-
-def read_request(pipe: BinaryIO) -> Request | None:
-    """Read the next request, blocking; None at the end of the pipe. Raises BadFrame."""
-    head = _exactly(pipe, _HEAD.size)
-    if head is None:
-        return None
-    body = _exactly(pipe, _length(head))
-    if body is None:
-        return None
-    try:
-        return _requests.decode(body)
-    except msgspec.DecodeError as error:
-        raise BadFrame(str(error)) from error
-
-
-async def read_reply(pipe: asyncio.StreamReader) -> Reply | None:
-    """Read the next reply; None at the end of the pipe, also within a message. Raises BadFrame."""
-    try:
-        head = await pipe.readexactly(_HEAD.size)
-        body = await pipe.readexactly(_length(head))
-    except asyncio.IncompleteReadError:
-        return None
-    try:
-        return _replies.decode(body)
-    except msgspec.DecodeError as error:
-        raise BadFrame(str(error)) from error
-
-
-def _length(head: bytes) -> int:
-    length: int = _HEAD.unpack(head)[0]
-    if length > MOST_BYTES:
-        raise BadFrame(f"a message of {length} bytes")
-    return length
-
-
-def _exactly(pipe: BinaryIO, count: int) -> bytes | None:
-    parts, missing = [], count
-    while missing:
-        part = pipe.read(missing)
-        if not part:
-            return None
-        parts.append(part)
-        missing -= len(part)
-    return b"".join(parts)
+requests: msgspec.msgpack.Decoder[Request] = msgspec.msgpack.Decoder(Request)
+replies: msgspec.msgpack.Decoder[Reply] = msgspec.msgpack.Decoder(Reply)

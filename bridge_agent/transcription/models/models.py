@@ -5,15 +5,14 @@ import logging
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 
+from bridge_agent.base import children
 from bridge_agent.base.tasks import Tasks
 from bridge_agent.base.threads import in_thread
-from bridge_agent.transcription.engines.host import environment
 from bridge_agent.transcription.models import catalogue, fetch, folders
 from bridge_agent.transcription.models.errors import BrokenModel, DownloadFailed, UnknownModel
 from bridge_agent.transcription.models.folders import ModelFolder
@@ -121,9 +120,9 @@ class Models:
         )
         _log.info("Downloading the speech model %s from %s", name, self._hub)
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-P", "-m", _MODULE,
+            *children.command(_MODULE),
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-            env=environment(dict(os.environ)),
+            env=children.environment(dict(os.environ)),
         )  # fmt: skip
         try:
             last = await self._follow(process, name, msgspec.json.encode(order) + b"\n")

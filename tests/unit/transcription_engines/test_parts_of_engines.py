@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bridge_agent.base import children, frames
 from bridge_agent.settings import BridgeSettings
 from bridge_agent.transcription.engines import (
     deaths,
-    host,
     ladder,
     languages,
     loudness,
@@ -77,24 +77,24 @@ def test_the_way_back_ends_within_a_span(lengths, data):
 
 def test_frames_there_and_back():
     request = protocol.Transcribe(id=3, pcm=b"\0\1" * 10, context=Context(hints=("Anne",)))
-    pipe = BytesIO(protocol.frame(request) + protocol.frame(protocol.Cancel(id=3)))
-    assert protocol.read_request(pipe) == request
-    assert protocol.read_request(pipe) == protocol.Cancel(id=3)
-    assert protocol.read_request(pipe) is None
+    pipe = BytesIO(frames.pack(request) + frames.pack(protocol.Cancel(id=3)))
+    assert frames.read(pipe, protocol.requests) == request
+    assert frames.read(pipe, protocol.requests) == protocol.Cancel(id=3)
+    assert frames.read(pipe, protocol.requests) is None
 
 
 @pytest.mark.parametrize("bytes_in", [b"\xff\xff\xff\xffrest", b"\0\0\0\2{}"])
 def test_what_is_no_frame_is_refused(bytes_in):
-    with pytest.raises(protocol.BadFrame):
-        protocol.read_request(BytesIO(bytes_in))
+    with pytest.raises(frames.BadFrame):
+        frames.read(BytesIO(bytes_in), protocol.requests)
 
 
 async def test_a_reply_that_breaks_off_is_the_end():
     pipe = asyncio.StreamReader()
-    pipe.feed_data(protocol.frame(protocol.Pulse(cpu_seconds=1.0, resident=5)) + b"\0\0\1")
+    pipe.feed_data(frames.pack(protocol.Pulse(cpu_seconds=1.0, resident=5)) + b"\0\0\1")
     pipe.feed_eof()
-    assert await protocol.read_reply(pipe) == protocol.Pulse(cpu_seconds=1.0, resident=5)
-    assert await protocol.read_reply(pipe) is None
+    assert await frames.receive(pipe, protocol.replies) == protocol.Pulse(cpu_seconds=1.0, resident=5)
+    assert await frames.receive(pipe, protocol.replies) is None
 
 
 def test_the_ladder_of_a_processor_and_of_a_gpu():
@@ -234,7 +234,7 @@ def test_without_the_extra_there_is_a_sentence(monkeypatch):
 
 def test_a_childs_environment_has_no_setting_of_ours():
     given_environment = {"BRIDGE_PAIR_CODE": "x", "PATH": "/bin", "PYTHONPATH": "/mine"}
-    environment = host.environment(given_environment)
+    environment = children.environment(given_environment)
     assert "BRIDGE_PAIR_CODE" not in environment
     assert environment["PATH"] == "/bin"
     assert environment["PYTHONPATH"].endswith("/mine")
