@@ -12,6 +12,7 @@ from bridge_agent.home.console import (
     live,
     people_pages,
     sign_in,
+    transcribe_page,
 )
 from bridge_agent.home.console.access import CSRF
 from bridge_agent.home.console.errors import page_errors
@@ -33,6 +34,7 @@ def add_routes(app: web.Application) -> None:
         sign_in,
         library_pages,
         book_page,
+        transcribe_page,
         job_pages,
         bridge_page,
         people_pages,

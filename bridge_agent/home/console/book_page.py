@@ -2,20 +2,25 @@
 
 from dataclasses import dataclass
 from http import HTTPStatus
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from aiohttp import web
 
-from bridge_agent.home.console import words
+from bridge_agent.home.console import transcripts, words
 from bridge_agent.home.console.access import field, me, takes_page
 from bridge_agent.home.console.asking import NotAsked, ask_verify
 from bridge_agent.home.console.library_pages import library_of
 from bridge_agent.home.console.pages import go, render
 from bridge_agent.home.console.shared import jobs_of_book
+from bridge_agent.home.console.transcripts import Offer
 from bridge_agent.home.console.views_library import book_line, book_tag
 from bridge_agent.home.keys import HOME
 from bridge_agent.home.library.model import BookDetails, LibraryInfo
 from bridge_agent.protocol.bridge import API
+
+if TYPE_CHECKING:
+    from bridge_agent.home.app import HomeServer
 
 
 @dataclass(frozen=True)
@@ -39,7 +44,7 @@ class ChapterRow:
 @takes_page()
 async def show(request: web.Request) -> web.StreamResponse:
     """GET /libraries/{id}/book?path=."""
-    return await _page(request, library_of(request), request.query.get("path", ""))
+    return await book_page(request, library_of(request), request.query.get("path", ""))
 
 
 @takes_page(admin=True)
@@ -53,21 +58,25 @@ async def verify(request: web.Request) -> web.StreamResponse:
         job, code = await ask_verify(request.app[HOME], library.id, path or None, hold)
     except NotAsked as error:
         if path and error.status == HTTPStatus.BAD_REQUEST:
-            return await _page(request, library, path, error=error.message, hold=hold, status=error.status)
+            return await book_page(
+                request, library, path, error=error.message, hold=hold, status=error.status
+            )
         missing = error.code == "not_found" and not path
         return go(request, f"/libraries/{library.id}", said="no_book" if missing else error.code)
     return go(request, f"/jobs/{job.id}", said=code)
 
 
-async def _page(
+async def book_page(
     request: web.Request,
     library: LibraryInfo,
     path: str,
     *,
     error: str = "",
     hold: str = "",
+    offer: Offer | None = None,
     status: int = 200,
 ) -> web.Response:
+    """Render a book's page, after a form that was not taken with what was typed; raises a 404."""
     home = request.app[HOME]
     book = await home.library.details(library.id, path)
     if book is None:
@@ -93,8 +102,18 @@ async def _page(
         "hold": hold or "0",
     }
     if who is not None and who.admin:
-        context["jobs"] = await jobs_of_book(home, library.id, path)
+        context |= await _work(home, library.id, path, offer)
     return render(request, "book.html", context, status=status)
+
+
+async def _work(home: "HomeServer", library_id: int, path: str, offer: Offer | None) -> dict[str, object]:
+    """Return what admins see beside a book: its jobs, its transcript, and whether it can be transcribed."""
+    bridge = await home.bridge.view()
+    return {
+        "jobs": await jobs_of_book(home, library_id, path),
+        "transcript": await transcripts.transcript_of(home, library_id, path, bridge),
+        "transcribe": (offer or transcripts.offer()) if transcripts.offered(bridge) else None,
+    }
 
 
 def clock_time(seconds: float) -> str:

@@ -9,3 +9,7 @@ GROUP BY state;
 -- jobs_of_book: the newest jobs of one book
 SELECT * FROM bridge_jobs WHERE library_id = :library_id AND path = :path
 ORDER BY id DESC LIMIT :most;
+
+-- transcript_of_book: the newest job that made a transcript of one book
+SELECT * FROM bridge_jobs WHERE library_id = :library_id AND path = :path AND kind = :kind AND state = 'done'
+ORDER BY id DESC LIMIT 1;

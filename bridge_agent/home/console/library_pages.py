@@ -10,6 +10,7 @@ from bridge_agent.base.threads import files
 from bridge_agent.home.console.access import field, me, takes_page
 from bridge_agent.home.console.pages import go, render
 from bridge_agent.home.console.shared import latest_jobs, library_names
+from bridge_agent.home.console.transcripts import offered
 from bridge_agent.home.console.views_bridge import bridge_view
 from bridge_agent.home.console.views_library import book_view, libraries_state, library_view
 from bridge_agent.home.keys import HOME
@@ -55,6 +56,8 @@ async def show(request: web.Request) -> web.StreamResponse:
     home, library = request.app[HOME], library_of(request)
     q, after = request.query.get("q", "").strip()[:200], request.query.get("after")
     page = await home.library.books(library.id, q, after, _PAGE)
+    who = me(request)
+    transcribes = who is not None and who.admin and offered(await home.bridge.view())
     return render(
         request,
         "library.html",
@@ -64,6 +67,7 @@ async def show(request: web.Request) -> web.StreamResponse:
             "live": "library",
             "library": library_view(library.wire(), home.clock.now()),
             "books": [book_view(book.wire()) for book in page.books],
+            "transcribes": transcribes,
             "q": q,
             "after": after or "",
             "next_after": page.next_after,

@@ -106,15 +106,21 @@ def _transcribed(result: Mapping[str, object]) -> str | None:
     if duration is None:
         return None
     spent = words.number_in(result, "seconds_spent")
-    took = f" in {words.long_or_short(spent)}" if spent is not None else ""
+    took = f" in {words.long_or_short(spent)}" if spent else ""
     parts = [f"{words.long_or_short(duration)} transcribed{took}"]
+    if spent == 0:
+        parts.append("the same as before, so nothing had to be done")
     count = words.number_in(result, "words")
     if count is not None:
         parts.append(words.counted(int(count), "word"))
     model = words.text_in(result.get("engine"), "model")
     if model:
         parts.append(f"model {model}")
-    gaps = result.get("gaps")
-    if isinstance(gaps, list) and gaps:
-        parts.append(f"{words.counted(len(gaps), 'gap')} where nothing could be heard")
+    gaps, warnings = words.number_in(result, "gaps_total"), result.get("warnings")
+    if gaps is None and isinstance(result.get("gaps"), list):
+        gaps = len(result["gaps"])  # type: ignore[arg-type]
+    if gaps:
+        parts.append(f"{words.counted(int(gaps), 'gap')} where nothing could be heard")
+    if isinstance(warnings, list) and warnings and isinstance(warnings[0], str):
+        parts.append(warnings[0].rstrip("."))
     return " · ".join(parts)
