@@ -17,22 +17,37 @@ _FORMAT = "%(asctime)s %(levelname)-7s %(message)s"
 
 
 class Masks:
-    """Secrets that must never be seen in a log: by their form, or registered one by one."""
+    """Secrets that must never be seen in a log: by their form, or registered one by one.
 
-    def __init__(self) -> None:
-        self._known: set[str] = set()
+    Every line of the log is searched for all that are known, so only the latest `most` of each sort are.
+    """
 
-    def register(self, secret: str) -> None:
-        """Hide this text, in its URL form too, from now on."""
-        if len(secret) >= 6:
-            self._known.update({secret, urllib.parse.quote(secret, safe="")})
+    def __init__(self, most: int = 400) -> None:
+        self._most = most
+        self._lasting: dict[str, str] = {}
+        self._passing: dict[str, str] = {}
+
+    def register(self, secret: str, *, passing: bool = False) -> None:
+        """Hide this text, in its URL form too, from now on.
+
+        A `passing` one is a code that soon opens nothing: however many come, they push no password out.
+        """
+        if len(secret) < 6:
+            return
+        known = self._passing if passing else self._lasting
+        known.pop(secret, None)
+        known[secret] = urllib.parse.quote(secret, safe="")
+        while len(known) > self._most:
+            del known[next(iter(known))]
 
     def hide(self, text: str) -> str:
         """Return the text with every secret in it replaced."""
         text = _TOKENS.sub(r"\1_…", text)
         text = _QUERY_SECRET.sub(r"\1…", text)
-        for secret in self._known:
-            text = text.replace(secret, "…")
+        for known in (self._lasting, self._passing):
+            # A copy in one step: lines are written, and secrets registered, by threads too.
+            for secret, quoted in known.copy().items():
+                text = text.replace(secret, "…").replace(quoted, "…")
         return text
 
 

@@ -201,8 +201,8 @@ class Credentials:
     async def make_device_code(self, user: User) -> DeviceCode:
         """Make a code with which another device signs in as this account, once, within 15 minutes."""
         code = codes.from_bytes(secrets.token_bytes(codes.LENGTH))
-        masks.register(code)
-        masks.register(codes.shown(code))
+        masks.register(code, passing=True)
+        masks.register(codes.shown(code), passing=True)
         expires_at = to_text(later(self._clock.now(), DEVICE_CODE_S))
         values = (hash_of(code), user.id, expires_at)
         await self._db.write(lambda c: c.execute(_SQL["keep_device_code"], values))

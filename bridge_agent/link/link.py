@@ -180,8 +180,8 @@ class Link:
         code = code.strip()
         if not code or len(code) > _MOST_CODE:
             raise PairFailed(422, "invalid_code", words.NO_CODE)
-        masks.register(code)
-        masks.register(codes.normal(code) or code)
+        masks.register(code, passing=True)
+        masks.register(codes.normal(code) or code, passing=True)
         failed = await self._tasks.shielded(self._try_pairing(address, code), f"pairing with {address}")
         if failed is not None:
             raise failed

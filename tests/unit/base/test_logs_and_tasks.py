@@ -23,6 +23,29 @@ def test_tokens_codes_and_query_secrets_never_reach_a_log():
     assert "x=1" in hidden
 
 
+def test_only_the_latest_codes_are_kept_and_none_of_them_pushes_a_password_out():
+    masks = logs.Masks(most=300)
+    masks.register("correct horse")
+    for number in range(1000):
+        masks.register(f"CODE{number:04}", passing=True)
+    masks.register("CODE0700", passing=True)
+    masks.register("CODE1000", passing=True)
+    every_code = " ".join(f"CODE{number:04}" for number in range(1001))
+    hidden = masks.hide(f"{every_code} correct horse correct%20horse")
+    seen = [number for number in range(1001) if f"CODE{number:04}" in hidden]
+    assert seen == [*range(700), 701]
+    assert "horse" not in hidden
+
+
+def test_even_lasting_secrets_are_not_kept_without_end():
+    masks = logs.Masks(most=3)
+    for number in range(5):
+        masks.register(f"password {number}")
+        masks.register(f"password {number}")
+    hidden = masks.hide(" ".join(f"password {number}" for number in range(5)))
+    assert hidden == "password 0 password 1 … … …"
+
+
 def test_a_traceback_with_a_token_is_masked_in_the_file(tmp_path):
     root = logging.getLogger()
     kept, level = root.handlers[:], root.level
