@@ -8,9 +8,10 @@ from bridge_agent.base.errors import BridgeError
 from bridge_agent.base.threads import files as disk
 from bridge_agent.jobs.handlers.asking import Books, ask_for_book
 from bridge_agent.jobs.handlers.base import AttentionNeeded, JobContext
-from bridge_agent.jobs.handlers.verify import ASKING, COMPARING, FINDING, Places
+from bridge_agent.jobs.handlers.comparing import compare_files
+from bridge_agent.jobs.handlers.verify import ASKING, FINDING, Places
 from bridge_agent.mapping import sight
-from bridge_agent.mapping.compare import LIMIT_S, Comparison, Findings, NoAnswer
+from bridge_agent.mapping.compare import LIMIT_S, Findings, NoAnswer
 from bridge_agent.mapping.resolve import NOT_HERE, Finder, NotHere
 from bridge_agent.protocol.bridge import Book, Library
 from bridge_agent.protocol.text import cut
@@ -74,16 +75,8 @@ class Sources:
         return await self._real(root, book, findings)
 
     async def _compare(self, job: JobContext, library: Library, root: Path, book: Book) -> Findings:
-        total = len(book.files)
-
-        def tell(done: int) -> None:
-            job.progress("stat", COMPARING, done, total)
-
-        tell(0)
         try:
-            await sight.see(library, root, self._limit_s)
-            findings = await Comparison(root, self._clock, self._limit_s).run(book.files, tell)
-            await sight.still_there(library, root, findings, self._limit_s)
+            return await compare_files(job, library, root, book, self._clock, self._limit_s)
         except (sight.NotSeen, NoAnswer) as away:
             raise AttentionNeeded(away.message, lambda: self._seen(library.id)) from away
         except OSError as error:
@@ -91,7 +84,6 @@ class Sources:
             raise AttentionNeeded(
                 sight.not_seen(library, why).message, lambda: self._seen(library.id)
             ) from error
-        return findings
 
     async def _seen(self, library_id: int) -> None:
         """Wait until the library is seen, where the mapping says by then that it is."""

@@ -11,9 +11,10 @@ from bridge_agent.base.tasks import Tasks
 from bridge_agent.base.threads import files as disk
 from bridge_agent.jobs.handlers.asking import Books, ask_for_book
 from bridge_agent.jobs.handlers.base import Done, Failed, JobContext, Outcome
+from bridge_agent.jobs.handlers.comparing import COMPARING, compare_files
 from bridge_agent.jobs.handlers.probe import probe
 from bridge_agent.mapping import sight
-from bridge_agent.mapping.compare import LIMIT_S, Compared, Comparison, Findings, no_answer
+from bridge_agent.mapping.compare import LIMIT_S, Compared, Findings, no_answer
 from bridge_agent.mapping.resolve import DENIED, Finder, NotHere, Seen
 from bridge_agent.protocol.bridge import (
     MAX_HOLD_S,
@@ -30,7 +31,6 @@ from bridge_agent.protocol.text import cut
 
 FINDING = "Finding the library"
 ASKING = "Asking the server for the book's files"
-COMPARING = "Comparing the files"
 PROBING = "Checking the book's folder can be written"
 HOLDING = "Holding, as asked"
 NOT_CHECKED = "not checked"
@@ -104,16 +104,8 @@ class VerifyHandler:
         A root that is gone, empty or closed gives its own sentence, and that of every file; one that does
         not answer gives the sentence alone: nothing can be said of its files.
         """
-        total = len(book.files)
-
-        def tell(done: int) -> None:
-            job.progress("stat", COMPARING, done, total)
-
-        tell(0)
         try:
-            await sight.see(library, root, self._limit_s)
-            findings = await Comparison(root, self._clock, self._limit_s).run(book.files, tell)
-            await sight.still_there(library, root, findings, self._limit_s)
+            findings = await compare_files(job, library, root, book, self._clock, self._limit_s)
         except sight.NotSeen as error:
             if self._tell is not None:
                 self._tell(library.id, False)
@@ -124,7 +116,7 @@ class VerifyHandler:
             why = f"the folder {root} can’t be resolved ({error.strerror or error})"
             return sight.not_seen(library, why).message, Findings([], {})
         if remarks := _remarks(findings):
-            job.progress("stat", COMPARING + remarks, total, total)
+            job.progress("stat", COMPARING + remarks, len(book.files), len(book.files))
         if self._tell is not None and findings.matched:
             self._tell(library.id, True)
         return _mismatch(findings), findings

@@ -86,12 +86,7 @@ def result(transcript: Transcript, facts: RunFacts) -> Result:
         parts=facts.parts,
         segments=len(transcript.segments),
         words=transcript.word_count,
-        engine=ResultEngine(
-            name=transcript.engine.name,
-            model=transcript.engine.model,
-            device=facts.device,
-            compute_type=transcript.engine.compute_type,
-        ),
+        engine=named_engine(transcript, facts),
         seconds_spent=round(spent, 1),
         speed=round(transcript.duration / spent, 2) if spent > 0 else 0.0,
         reused_parts=facts.reused_parts,
@@ -101,6 +96,16 @@ def result(transcript: Transcript, facts: RunFacts) -> Result:
         warnings=_warnings(facts.warnings),
         warnings_total=len(facts.warnings),
         artifacts=facts.artifacts,
+    )
+
+
+def named_engine(transcript: Transcript, facts: RunFacts) -> ResultEngine:
+    """Return the engine that heard a transcript, as results name it."""
+    return ResultEngine(
+        name=transcript.engine.name,
+        model=transcript.engine.model,
+        device=facts.device,
+        compute_type=transcript.engine.compute_type,
     )
 
 

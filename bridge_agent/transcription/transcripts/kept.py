@@ -11,6 +11,7 @@ from bridge_agent.transcription.assembly.result import (
     ResultEngine,
     RunFacts,
     WorkerShare,
+    named_engine,
 )
 from bridge_agent.transcription.assembly.transcript import Transcript, Wire
 
@@ -88,12 +89,7 @@ def entry(transcript: Transcript, record: Record) -> Kept:
         chapters=len(transcript.chapters),
         segments=len(transcript.segments),
         words=transcript.word_count,
-        engine=ResultEngine(
-            name=transcript.engine.name,
-            model=transcript.engine.model,
-            device=facts.device,
-            compute_type=transcript.engine.compute_type,
-        ),
+        engine=named_engine(transcript, facts),
         parts=facts.parts,
         seconds_spent=facts.seconds_spent,
         workers=facts.workers,
