@@ -8,13 +8,12 @@ from bridge_agent.base.threads import in_thread
 from bridge_agent.home.access import credential, takes
 from bridge_agent.home.artifact_files import ArtifactTooLarge
 from bridge_agent.home.artifacts import Artifact, NoSuchArtifact, Offer
+from bridge_agent.home.delivery import Content, deliver
 from bridge_agent.home.keys import HOME
-from bridge_agent.home.ranges import Part, Unsatisfiable, part_of
 from bridge_agent.home.routes.bridge import job_in_path
 from bridge_agent.protocol.bridge import API, ARTIFACT_BYTES, CONTENT_SHA256, JOB_ATTEMPT, plain
 from bridge_agent.web.bodies import id_in_path
-from bridge_agent.web.errors import ApiError, json_response
-from bridge_agent.web.security import HEADERS
+from bridge_agent.web.errors import json_response
 
 _CHUNK = 1 << 18
 
@@ -59,40 +58,18 @@ async def fetch(request: web.Request) -> web.StreamResponse:
 
 
 async def _answer(request: web.Request, artifact: Artifact, file: BinaryIO) -> web.StreamResponse:
-    tag = f'"{artifact.sha256}"'
-    headers: dict[str, str] = {
-        hdrs.ETAG: tag,
-        hdrs.ACCEPT_RANGES: "bytes",
-        hdrs.CACHE_CONTROL: "private, no-cache",
-        hdrs.CONTENT_DISPOSITION: f'attachment; filename="{artifact.name}"',
-    }
-    known = request.headers.get(hdrs.IF_NONE_MATCH, "").split(",")
-    if tag in [one.strip().removeprefix("W/") for one in known]:
-        return web.Response(status=304, headers=headers)
-    try:
-        part = part_of(request, artifact.size_bytes, tag)
-    except Unsatisfiable:
-        refusal = ApiError(416, "bad_range", "The file has no such part; ask for another range.").response()
-        refusal.headers[hdrs.CONTENT_RANGE] = f"bytes */{artifact.size_bytes}"
-        return refusal
-    return await _send(request, artifact, file, part, headers)
+    async def read(place: int, size: int) -> bytes:
+        return await in_thread(_read, file, place, size)
 
-
-async def _send(
-    request: web.Request, artifact: Artifact, file: BinaryIO, part: Part, headers: dict[str, str]
-) -> web.StreamResponse:
-    response = web.StreamResponse(status=206 if part.partial else 200, headers={**HEADERS, **headers})
-    response.content_type = artifact.content_type
-    response.content_length = part.size
-    end = part.start + part.size
-    if part.partial:
-        response.headers[hdrs.CONTENT_RANGE] = f"bytes {part.start}-{end - 1}/{artifact.size_bytes}"
-    await response.prepare(request)
-    if request.method != hdrs.METH_HEAD:
-        for start in range(part.start, end, _CHUNK):
-            await response.write(await in_thread(_read, file, start, min(_CHUNK, end - start)))
-    await response.write_eof()
-    return response
+    content = Content(
+        tag=f'"{artifact.sha256}"',
+        size=artifact.size_bytes,
+        content_type=artifact.content_type,
+        read=read,
+        most_at_once=_CHUNK,
+        headers={hdrs.CONTENT_DISPOSITION: f'attachment; filename="{artifact.name}"'},
+    )
+    return await deliver(request, content)
 
 
 def _read(file: BinaryIO, start: int, size: int) -> bytes:

@@ -6,18 +6,17 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from aiohttp import hdrs, web
+from aiohttp import web
 
 from bridge_agent.base.errors import TryLater
 from bridge_agent.base.threads import files
 from bridge_agent.home.access import credential, takes
+from bridge_agent.home.delivery import Content, deliver
 from bridge_agent.home.keys import HOME
 from bridge_agent.home.library.model import MediaFile
-from bridge_agent.home.ranges import Part, Unsatisfiable, part_of
 from bridge_agent.protocol.bridge import API
 from bridge_agent.web.bodies import id_in_path
 from bridge_agent.web.errors import ApiError, json_response
-from bridge_agent.web.security import HEADERS
 
 _CHUNK = 1 << 20
 _DISK_S = 20.0
@@ -65,45 +64,18 @@ async def cast(request: web.Request) -> web.Response:
 
 
 async def _answer(request: web.Request, found: MediaFile, opened: _Open) -> web.StreamResponse:
-    headers = {
-        **HEADERS,
-        hdrs.ETAG: opened.tag,
-        hdrs.ACCEPT_RANGES: "bytes",
-        hdrs.CACHE_CONTROL: "private, no-cache",
-        **_for_other_devices(request),
-    }
-    known = [tag.strip().removeprefix("W/") for tag in request.headers.get(hdrs.IF_NONE_MATCH, "").split(",")]
-    if opened.tag in known:
-        return web.Response(status=304, headers=headers)
-    try:
-        part = part_of(request, opened.size, opened.tag)
-    except Unsatisfiable:
-        refusal = ApiError(416, "bad_range", "The file has no such part; ask for another range.").response()
-        refusal.headers[hdrs.CONTENT_RANGE] = f"bytes */{opened.size}"
-        return refusal
-    return await _send(request, found, opened, part, headers)
+    async def read(place: int, size: int) -> bytes:
+        return await files.call(_DISK_S, _read, opened.handle, place, size)
 
-
-async def _send(
-    request: web.Request, found: MediaFile, opened: _Open, part: Part, headers: dict[str, str]
-) -> web.StreamResponse:
-    response = web.StreamResponse(status=206 if part.partial else 200, headers=headers)
-    response.content_type = found.content_type
-    response.content_length = part.size
-    end = part.start + part.size
-    if part.partial:
-        response.headers[hdrs.CONTENT_RANGE] = f"bytes {part.start}-{end - 1}/{opened.size}"
-    await response.prepare(request)
-    place = part.start
-    while place < end and request.method != hdrs.METH_HEAD:
-        piece = await files.call(_DISK_S, _read, opened.handle, place, min(_CHUNK, end - place))
-        if not piece:
-            # The file has become shorter; the broken connection tells the player so.
-            raise ConnectionResetError("the file ended early")
-        await response.write(piece)
-        place += len(piece)
-    await response.write_eof()
-    return response
+    content = Content(
+        tag=opened.tag,
+        size=opened.size,
+        content_type=found.content_type,
+        read=read,
+        most_at_once=_CHUNK,
+        headers=_for_other_devices(request),
+    )
+    return await deliver(request, content)
 
 
 def _for_other_devices(request: web.Request) -> dict[str, str]:
