@@ -37,6 +37,8 @@ class Task(Value, frozen=True):
     sha256: str | None = None
     size: int | None = None
     error: str | None = None
+    created_at: str = ""
+    updated_at: str = ""
 
     @property
     def turn(self) -> int:

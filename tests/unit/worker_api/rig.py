@@ -1,5 +1,6 @@
 """A pipeline on stand-ins with workers: real stores, the scripted decoder, the clock in the test's hands."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,6 +10,8 @@ from bridge_agent.settings import BridgeSettings
 from bridge_agent.store import Database
 from bridge_agent.store.database import open_inline
 from bridge_agent.transcription.pipeline.executor import Executor, Together
+from bridge_agent.transcription.pipeline.order import Order
+from bridge_agent.transcription.pipeline.troubles import Trouble
 from bridge_agent.worker_api.service.executors import WorkerExecutors
 from bridge_agent.worker_api.service.lease import Lease, Terms, WorkerId
 from bridge_agent.worker_api.service.partial import Partial, PartialEngine, PartialSegment
@@ -50,6 +53,20 @@ class WorkRig(Rig):
         if seen:
             await self.tokens.saw(invited.member)
         return WorkerId(invited.member.id, invited.member.name, model)
+
+    async def start(self, order: Order) -> tuple[int, "asyncio.Task[None]"]:
+        """Begin and run an order as the job's handler does: again once its trouble is mended."""
+        id_ = await self.pipeline.begin(order)
+        return id_, asyncio.ensure_future(self._run(id_))
+
+    async def _run(self, id_: int) -> None:
+        while True:
+            try:
+                await self.pipeline.run(id_, self.progress)
+            except Trouble as trouble:
+                await trouble.mended(self.clock)
+            else:
+                return
 
     async def restart(self) -> None:
         """End this process without tidying up, and begin the next one."""
