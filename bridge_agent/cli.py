@@ -28,6 +28,10 @@ HomeDataDir = Annotated[
     Path | None,
     typer.Option("--data-dir", help="The data folder; else BRIDGE_HOME_DATA_DIR or the platform's own."),
 ]
+WorkerDataDir = Annotated[
+    Path | None,
+    typer.Option("--data-dir", help="The data folder; else BRIDGE_WORKER_DATA_DIR or the platform's own."),
+]
 Listen = Annotated[str | None, typer.Option(help="Where to listen, as HOST:PORT.")]
 Json = Annotated[bool, typer.Option("--json", help="Answer with one JSON object, for scripts.")]
 
@@ -80,6 +84,33 @@ def demo() -> None:
     from bridge_agent.app import commands
 
     raise typer.Exit(commands.run_demo())
+
+
+@app.command()
+def worker(
+    url: Annotated[
+        str | None, typer.Option(help="The Bridge's worker listener; else BRIDGE_WORKER_URL.")
+    ] = None,
+    fingerprint: Annotated[
+        str | None, typer.Option(help="Its certificate's SHA-256; else BRIDGE_WORKER_FINGERPRINT.")
+    ] = None,
+    name: Annotated[str | None, typer.Option(help="What this worker calls itself.")] = None,
+    hours: Annotated[
+        str | None, typer.Option(help="When it works, like 22:00-07:00 in local time; else always.")
+    ] = None,
+    once: Annotated[bool, typer.Option("--once", help="Transcribe one part, then end.")] = False,
+    idle_exit: Annotated[bool, typer.Option("--idle-exit", help="End when there is no more work.")] = False,
+    data_dir: WorkerDataDir = None,
+) -> None:
+    """Transcribe parts of books for a Bridge on another machine, as “Add a worker” on its page invites.
+
+    The token is asked for, or comes by BRIDGE_WORKER_TOKEN or BRIDGE_WORKER_TOKEN_FILE, never as an argument.
+    Ctrl-C ends it after the parts in hand; a second one gives them back at once.
+    """
+    from bridge_agent.app import commands
+
+    given = {"url": url, "fingerprint": fingerprint, "name": name, "hours": hours}
+    raise typer.Exit(commands.run_worker(given, once, idle_exit, data_dir))
 
 
 @app.command()

@@ -1,11 +1,12 @@
 """What each command does, from its words to its exit code."""
 
 import asyncio
+import dataclasses
 import getpass
 import json
 import os
 import sys
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from bridge_agent.app.running import run
 from bridge_agent.base import logs
 from bridge_agent.base.clock import SystemClock
 from bridge_agent.base.errors import BridgeError, ExitCode, TryLater
-from bridge_agent.settings import BridgeSettings, HomeSettings, Settings, warn_of_unknown
+from bridge_agent.settings import BridgeSettings, HomeSettings, Settings, WorkerSettings, warn_of_unknown
 
 
 def run_bridge(listen: str | None, data_dir: Path | None) -> ExitCode:
@@ -34,6 +35,21 @@ def run_home_server(listen: str | None, data_dir: Path | None) -> ExitCode:
     _begin(settings, "home")
     clock = SystemClock()
     return asyncio.run(run(HomeServer(settings, clock, _on_terminal), clock))
+
+
+def run_worker(
+    given: Mapping[str, str | None], once: bool, idle_exit: bool, data_dir: Path | None
+) -> ExitCode:
+    """Run a worker in the foreground; the token is asked for where no setting holds it."""
+    from bridge_agent.app import worker
+
+    settings = WorkerSettings.load(os.environ, given, data_dir)
+    if settings.url and not settings.token:
+        settings = dataclasses.replace(settings, token=_ask_secretly("The worker's token: "))
+    _begin(settings, "worker")
+    clock = SystemClock()
+    asked = worker.Asked(once=once, idle_exit=idle_exit)
+    return asyncio.run(worker.run(worker.WorkerApp(settings, clock, asked, _on_terminal)))
 
 
 def run_demo() -> ExitCode:
@@ -199,3 +215,10 @@ def _not_running(settings: BridgeSettings) -> TryLater:
         f"No Bridge runs on the data folder {settings.data_dir}; start it with “bridge-agent run”, "
         "or name its folder with --data-dir."
     )
+
+
+def _ask_secretly(prompt: str) -> str:
+    """Ask for a secret: unseen at a terminal, else one line from standard input."""
+    if sys.stdin is None or not sys.stdin.isatty():
+        return "" if sys.stdin is None else sys.stdin.readline().strip()
+    return getpass.getpass(prompt).strip()

@@ -10,14 +10,17 @@ from collections.abc import Callable
 
 def on_stop_signals(loop: asyncio.AbstractEventLoop, stop: Callable[[], None]) -> None:
     """Call `stop` at the first SIGTERM, SIGINT or Ctrl-Break; a second one ends the process at once."""
-    asked = False
+    on_each_stop_signal(loop, stop)
+
+
+def on_each_stop_signal(loop: asyncio.AbstractEventLoop, *steps: Callable[[], None]) -> None:
+    """Take one step at each SIGTERM, SIGINT or Ctrl-Break; one more than there are ends the process."""
+    left = list(steps)
 
     def asked_to_stop() -> None:
-        nonlocal asked
-        if asked:
+        if not left:
             os._exit(1)
-        asked = True
-        stop()
+        left.pop(0)()
 
     signals = [signal.SIGINT, signal.SIGTERM]
     if sys.platform == "win32":
