@@ -1,7 +1,9 @@
 """The entry of this wire: the token comes before the router, and every failure has the contract's words."""
 
+import re
+
 from aiohttp import web
-from aiohttp.typedefs import Handler, Middleware
+from aiohttp.typedefs import Handler
 
 from bridge_agent.worker_api.coordinator_v1 import answers
 from bridge_agent.worker_api.coordinator_v1.coordinator import Coordinator
@@ -12,22 +14,19 @@ COORDINATOR: web.AppKey[Coordinator] = web.AppKey("coordinator", Coordinator)
 MEMBER: web.RequestKey[Member] = web.RequestKey("member", Member)
 
 _OPEN = ("/health", "/openapi.json")
+_OTHER_WIRE = re.compile(r"/worker/v1(?:/|\Z)", re.IGNORECASE)
 
 
 def _is_open(request: web.Request) -> bool:
     return request.path in _OPEN and request.method in ("GET", "HEAD")
 
 
-def entry(others: tuple[str, ...]) -> Middleware:
-    """Make the middleware; what is under `others` is none of its business."""
-
-    @web.middleware
-    async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
-        if request.path.startswith(others) or _is_open(request):
-            return await handler(request)
-        return await _protected(request, handler)
-
-    return middleware
+@web.middleware
+async def entry(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Let the other wire's requests and the open ones pass, and all others by their token alone."""
+    if _OTHER_WIRE.match(request.path) or _is_open(request):
+        return await handler(request)
+    return await _protected(request, handler)
 
 
 async def _protected(request: web.Request, handler: Handler) -> web.StreamResponse:

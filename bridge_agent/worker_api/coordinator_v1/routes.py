@@ -237,12 +237,10 @@ def _judge(said: messages.Describe, chunks: list[Chunk]) -> None:
         raise Invalid("A query by its id needs all rows in one chunk.")
 
 
-def add_routes(
-    app: web.Application, coordinator: Coordinator, others: tuple[str, ...] = ("/worker/",)
-) -> None:
-    """Serve a coordinator at an application's root; what is under `others` stays somebody else's."""
+def add_routes(app: web.Application, coordinator: Coordinator) -> None:
+    """Serve a coordinator at an application's root; /worker/v1 stays the other wire's."""
     app[COORDINATOR] = coordinator
-    app.middlewares.append(entry(others))
+    app.middlewares.append(entry)
     add = app.router
     add.add_get("/health", health)
     add.add_post("/workers/register", register)

@@ -39,15 +39,12 @@ class Failure(NamedTuple):
     retryable: bool
 
 
-def expire(c: sqlite3.Connection, now: str) -> set[int]:
-    """End the leases whose time is over; return the numbers of the jobs that may have come to their end."""
-    ended = c.execute(SQL["expire"], {"now": now}).fetchall()
-    return {row["job"] for row in ended if row["state"] == "failed"}
+def expire(c: sqlite3.Connection, now: str, tokens: Collection[int]) -> set[int]:
+    """End the leases whose time is over, and those whose token is none of `tokens` any more.
 
-
-def give_back(c: sqlite3.Connection, token_id: int, now: str) -> set[int]:
-    """Take a token's tasks from its workers; return the numbers of the jobs that may have ended by it."""
-    ended = c.execute(SQL["give_back"], {"token_id": token_id, "now": now}).fetchall()
+    Return the numbers of the jobs that may have come to their end by it.
+    """
+    ended = c.execute(SQL["expire"], {"now": now, "tokens": json.dumps(sorted(tokens))}).fetchall()
     return {row["job"] for row in ended if row["state"] == "failed"}
 
 

@@ -1,11 +1,13 @@
--- expire: end the leases whose time is over; a task that was tried as often as may be fails
+-- expire: end the leases whose time is over, and those of tokens that are no more; a task that was tried as
+-- often as may be fails
 UPDATE tasks SET
   state = CASE WHEN attempt < max_attempts THEN 'pending' ELSE 'failed' END,
   error_code = CASE WHEN attempt < max_attempts THEN error_code ELSE 'lease_expired' END,
   error_message = CASE WHEN attempt < max_attempts THEN error_message
     ELSE 'lease expired after the final attempt' END,
   owner = NULL, token_id = NULL, lease_ends_at = NULL, next_run_at = NULL, updated_at = :now
-WHERE lease_ends_at <= :now AND state IN ('leased', 'running')
+WHERE state IN ('leased', 'running')
+  AND (lease_ends_at <= :now OR token_id NOT IN (SELECT value FROM json_each(:tokens)))
 RETURNING job, state;
 
 -- claim: choose the next task and mark it leased, in one statement
@@ -50,14 +52,6 @@ UPDATE tasks SET
 WHERE id = :id AND attempt = :attempt AND owner = :owner AND token_id = :token_id
   AND lease_ends_at > :now AND state IN ('leased', 'running')
 RETURNING *, (SELECT id FROM jobs WHERE jobs.number = tasks.job) AS job_id;
-
--- give_back: what the workers of a token held when that was revoked; the claim came to nothing, the attempt stays
-UPDATE tasks SET
-  state = CASE WHEN attempt < max_attempts THEN 'pending' ELSE 'failed' END,
-  error_code = CASE WHEN attempt < max_attempts THEN error_code ELSE 'worker_revoked' END,
-  owner = NULL, token_id = NULL, lease_ends_at = NULL, next_run_at = NULL, updated_at = :now
-WHERE token_id = :token_id AND state IN ('leased', 'running')
-RETURNING job, state;
 
 -- cancel: what is not finished of a job is not wanted any more
 UPDATE tasks SET

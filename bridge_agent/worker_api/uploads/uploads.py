@@ -1,13 +1,15 @@
 """Uploaded jobs as everybody else sees them: one store, one folder of files, every use case."""
 
+import logging
 import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from collections.abc import AsyncIterator, Callable, Collection
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import NamedTuple
 
 from bridge_agent.base.clock import Clock, to_text
+from bridge_agent.base.errors import BridgeError
 from bridge_agent.base.files import private_folder
 from bridge_agent.base.tasks import Tasks
 from bridge_agent.store import Database, open_database
@@ -31,6 +33,8 @@ KEEP_BYTES = 50 << 30
 _PARTS_DAYS = 2
 _SWEEP_S = 30.0
 _FIRST_PAUSE_S = 1.0
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -71,13 +75,15 @@ class Uploads:
         spawner: Tasks,
         *,
         lease_s: float,
-        longest_pause_s: float = 300.0,
+        longest_pause_s: float,
+        tokens: Callable[[], Collection[int]],
         limits: Limits | None = None,
     ) -> None:
-        """Take an open store and the folder for its files."""
+        """Take an open store and the folder for its files; `tokens` tells whose leases count."""
+        self._tokens = tokens
         self._db = db
         self._clock = clock
-        self._tasks = spawner
+        self._spawner = spawner
         self.limits = limits or Limits()
         self.lease_s = lease_s
         self.time = SteadyTime(clock)
@@ -92,7 +98,7 @@ class Uploads:
         await self._db.write(lambda c: tasks.hold_to_bounds(c, lease, pause))
         job_ids, parts = await self._db.read(lambda c: (jobs.ids(c), artifacts.of_parts(c)))
         await self.files.tidy(job_ids, parts)
-        self._tasks.spawn(self._sweep(), "sweep of uploaded jobs")
+        self._spawner.spawn(self._sweep(), "sweep of uploaded jobs")
 
     async def reachable(self) -> bool:
         """Tell whether the store answers."""
@@ -137,9 +143,10 @@ class Uploads:
         """Lease the next task of these workloads, elapsed leases ended first; None where there is none."""
         now = self.time.now()
         asked = Asked(workloads, owner, token_id, now, self.time.later(self.lease_s))
+        tokens = self._tokens()
 
         def unit(c: sqlite3.Connection) -> Task | None:
-            jobs.settle(c, tasks.expire(c, now), now)
+            jobs.settle(c, tasks.expire(c, now, tokens), now)
             return tasks.claim(c, asked)
 
         return await self._db.write(unit)
@@ -185,11 +192,6 @@ class Uploads:
             return task
 
         return await self._db.write(unit)
-
-    async def revoke(self, token_id: int) -> None:
-        """Free at once what the workers of a token hold."""
-        now = self.time.now()
-        await self._db.write(lambda c: jobs.settle(c, tasks.give_back(c, token_id, now), now))
 
     # ---- bytes
 
@@ -302,8 +304,15 @@ class Uploads:
         while True:
             await self.reducing.go_on()
             await self._clock.sleep(_SWEEP_S)
-            now = self.time.now()
-            await self._db.write(lambda c, at=now: jobs.settle(c, tasks.expire(c, at), at))  # type: ignore[misc]
+            now, tokens = self.time.now(), self._tokens()
+
+            def unit(c: sqlite3.Connection, now: str = now, tokens: Collection[int] = tokens) -> None:
+                jobs.settle(c, tasks.expire(c, now, tokens), now)
+
+            try:
+                await self._db.write(unit)
+            except BridgeError as error:
+                _log.warning("Uploaded jobs can’t be looked after just now: %s", error.message)
 
 
 @dataclass
@@ -311,8 +320,8 @@ class Opened:
     """Uploads over a store of their own, and what a person should be told about the opening."""
 
     uploads: Uploads
+    db: Database
     notes: list[str]
-    close: Callable[[], Awaitable[None]]
 
 
 async def open_uploads(
@@ -322,6 +331,7 @@ async def open_uploads(
     *,
     lease_s: float,
     longest_pause_s: float,
+    tokens: Callable[[], Collection[int]],
     limits: Limits | None = None,
 ) -> Opened:
     """Open the uploads of a data folder; nothing is swept before `start`. Raises BridgeError."""
@@ -335,6 +345,7 @@ async def open_uploads(
         spawner,
         lease_s=lease_s,
         longest_pause_s=longest_pause_s,
+        tokens=tokens,
         limits=limits,
     )
-    return Opened(uploads, opened.notes, opened.database.close)
+    return Opened(uploads, opened.database, opened.notes)
