@@ -117,7 +117,7 @@ def book(
     at = 0.0
     for number, (name, text) in enumerate(chapters):
         begins = at
-        for sentence in text.replace(". ", ".|").split("|"):
+        for sentence in text.strip().replace(". ", ".|").split("|"):
             words = []
             for said in sentence.split():
                 sure = not said.endswith("?")
