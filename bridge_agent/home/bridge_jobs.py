@@ -124,6 +124,7 @@ class BridgeJobs:
         self._db = db
         self._books = books
         self.known_kinds = known_kinds
+        self._advertised: set[str] = set()
         self.waits = Waits(clock, tasks, self._serve, self.give_back)
         self.timer = leases.LeaseTimer(clock, loops, self._sweep_now)
         self.on_change: Callable[[Job], None] = lambda job: None
@@ -157,6 +158,8 @@ class BridgeJobs:
         # committed together, and a parked poll has its job one sync earlier.
         self.waits.news()
         done, created = await self._db.write(lambda c: self._queue_unit(c, values, moment))
+        if done.refused is not None:
+            self._advertised.discard(kind)
         job = self._finish(done)
         if self._books.get(library_id) is None:
             # The library was removed between the look and the write; its jobs go with it.
@@ -303,8 +306,12 @@ class BridgeJobs:
             raise KindUnavailable(
                 "This server does not know this kind of job; check its name, or update the server."
             )
+        # What was advertised a moment ago is asked again only inside the unit that queues.
+        if kind in self._advertised:
+            return
         if kind not in (await self._db.read(bridge_status.advertised) or ()):
             raise KindUnavailable
+        self._advertised.add(kind)
 
     async def _book(self, library_id: int, path: str | None) -> str:
         """Return the path of the book meant, the sample book's where none is named (R-097)."""

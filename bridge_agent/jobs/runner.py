@@ -286,6 +286,8 @@ class Runner:
     async def _report(self) -> None:
         if not self._resumed:
             await self._first_word()
+            # The handler begins first; what is reported is that it has.
+            await self._tools.clock.sleep(0)
         try:
             await self._reporter.run()
         except NotHeld as error:
