@@ -221,7 +221,7 @@ def search(
     """Search what was said in all transcripts: each place with its book, chapter, time and text."""
     from bridge_agent.app import commands_speech
 
-    raise typer.Exit(commands_speech.search(" ".join(words), data_dir, limit=limit, as_json=as_json))
+    raise typer.Exit(commands_speech.search(words, data_dir, limit=limit, as_json=as_json))
 
 
 @token_app.command("where")

@@ -5,7 +5,7 @@ import html
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -60,14 +60,15 @@ def transcribe(
     return tell(made.wire(), as_json, *_made_lines(made.wire()))
 
 
-def search(words: str, data_dir: Path | None, *, limit: int, as_json: bool) -> ExitCode:
+def search(given: Sequence[str], data_dir: Path | None, *, limit: int, as_json: bool) -> ExitCode:
     """Search in all transcripts that are kept here; a Bridge that runs is asked by its page."""
+    words = query_of(given)
     query = urlencode({"q": words, "limit": limit})
     try:
         answer = call(data_dir, "GET", f"/api/search?{query}")
     except TryLater:
         answer = asyncio.run(_search_here(BridgeSettings.load(os.environ, None, data_dir), words, limit))
-    return tell(answer, as_json, *hit_lines(answer, words, bold=sys.stdout.isatty()))
+    return tell(answer, as_json, *hit_lines(answer, " ".join(given), bold=sys.stdout.isatty()))
 
 
 async def _search_here(settings: BridgeSettings, words: str, limit: int) -> dict[str, object]:
@@ -82,6 +83,11 @@ async def _search_here(settings: BridgeSettings, words: str, limit: int) -> dict
             await transcripts.close()
     finally:
         lock.release()
+
+
+def query_of(given: Sequence[str]) -> str:
+    """Return what is searched for; an argument of several words, quoted for the shell, is a phrase."""
+    return " ".join(f'"{one}"' if len(one.split()) > 1 and '"' not in one else one for one in given)
 
 
 def hit_lines(answer: Mapping[str, Any], words: str, *, bold: bool) -> Iterator[str]:

@@ -115,7 +115,7 @@ async def test_a_book_shows_its_transcript_with_its_files_and_where_to_read_it(b
     page = await browser.get(page_of(path))
     assert "1 min 55 transcribed in 9.4 s · 340 words · model base" in page.text
     assert f"/api/v1/admin/bridge/jobs/{job['id']}/artifacts/{name}" in page.html
-    assert 'href="http://study.lan:13380/transcripts"' in page.html
+    assert "http://study.lan:13380/transcripts/book?library=1&amp;path=Aesop%2FThree+Fables" in page.html
     async with browser.session.get(f"/api/v1/admin/bridge/jobs/{job['id']}/artifacts/{name}") as answer:
         assert await answer.read() == raw
     assert "Do it anew" in page.text

@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 from bridge_agent.home.artifacts import Artifact
+from bridge_agent.home.console import words
 from bridge_agent.home.console.results import result_line
 from bridge_agent.home.job import Job
 from bridge_agent.home.kinds import TRANSCRIBE
@@ -79,13 +81,20 @@ async def transcript_of(
     job = Job.of(row)
     status = bridge.get("status")
     ui_url = status.get("ui_url") if isinstance(status, Mapping) else None
+    # By the path that it had then: the Bridge knows its transcript by that.
+    book = urlencode({"library": library_id, "path": words.text_in(job.result, "path") or path})
     return BookTranscript(
         job_id=job.id,
         line=result_line(job.kind, job.result) or "Done; the Bridge said nothing more.",
         finished_at=job.finished_at,
-        files=tuple(map(_file, await home.artifacts.list(job.id))),
-        read_at=f"{ui_url.rstrip('/')}/transcripts" if isinstance(ui_url, str) and ui_url else "",
+        files=tuple(map(_file, sorted(await home.artifacts.list(job.id), key=_place))),
+        read_at=f"{ui_url.rstrip('/')}/transcripts/book?{book}" if isinstance(ui_url, str) and ui_url else "",
     )
+
+
+def _place(artifact: Artifact) -> int:
+    names = list(_NAMES)
+    return names.index(artifact.name) if artifact.name in names else len(names)
 
 
 def _file(artifact: Artifact) -> TranscriptFile:

@@ -52,7 +52,7 @@ def test_a_book_is_transcribed_found_again_and_searched_without_a_server(
     assert str(data / "transcripts") in said
 
     word = (out / "Stone Soup.txt").read_text().split()[-1].strip(".")
-    assert commands_speech.search(word, data, limit=5, as_json=True) is ExitCode.DONE
+    assert commands_speech.search([word], data, limit=5, as_json=True) is ExitCode.DONE
     hits = json.loads(capsys.readouterr().out)["hits"]
     assert {hit["title"] for hit in hits} == {"Stone Soup"}
     assert f"<mark>{word}" in hits[0]["snippet"]
@@ -73,7 +73,7 @@ def test_beside_a_running_bridge_a_folder_of_its_own_is_used_and_the_bridge_is_g
     assert asked == [("POST", "/api/transcripts/mend", None)]
     made = json.loads(capsys.readouterr().out)
     assert all(Path(path).is_relative_to(tmp_path / "command-line") for path in made["files"])
-    assert commands_speech.search(made["title"], tmp_path, limit=5, as_json=True) is ExitCode.DONE
+    assert commands_speech.search([made["title"]], tmp_path, limit=5, as_json=True) is ExitCode.DONE
     (kept,) = (tmp_path / "transcripts").iterdir()
     assert {path.name for path in kept.iterdir()} >= {"kept.json", "transcript.json", "transcript.txt"}
 
@@ -108,7 +108,7 @@ def test_a_running_bridge_is_searched_by_its_page(tmp_path: Path, capsys: pytest
         "snippet": "to the <mark>bridge</mark> &amp; mill",
     }
     with page(tmp_path, 200, {"hits": [hit], "next_after": "x"}) as asked:
-        assert commands_speech.search("old bridge*", tmp_path, limit=1, as_json=False) is ExitCode.DONE
+        assert commands_speech.search(["old", "bridge*"], tmp_path, limit=1, as_json=False) is ExitCode.DONE
     assert asked == [("GET", "/api/search?q=old+bridge*&limit=1", None)]
     said = capsys.readouterr().out
     assert "Three Fables · Aesop" in said
@@ -118,8 +118,20 @@ def test_a_running_bridge_is_searched_by_its_page(tmp_path: Path, capsys: pytest
 
 
 def test_nothing_found_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert commands_speech.search("submarine", tmp_path, limit=5, as_json=False) is ExitCode.DONE
+    assert commands_speech.search(["submarine"], tmp_path, limit=5, as_json=False) is ExitCode.DONE
     assert "Nobody says “submarine”" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("given", "query"),
+    [
+        (["old", "bridge"], "old bridge"),
+        (["old bridge", "mill"], '"old bridge" mill'),
+        (['"a b" c'], '"a b" c'),
+    ],
+)
+def test_an_argument_of_several_words_is_a_phrase(given: list[str], query: str) -> None:
+    assert commands_speech.query_of(given) == query
 
 
 def test_marks_are_bold_on_a_terminal() -> None:
