@@ -166,11 +166,11 @@ class Caller:
         for name, *rest in fields:
             if len(rest) == 1:
                 part = form.append(rest[0], {"Content-Type": "text/plain"})
-                part.set_content_disposition("form-data", name=name)
+                part.set_content_disposition("form-data", quote_fields=False, name=name)
             else:
                 filename, content, kind = rest
                 part = form.append(content, {"Content-Type": kind})
-                part.set_content_disposition("form-data", name=name, filename=filename)
+                part.set_content_disposition("form-data", quote_fields=False, name=name, filename=filename)
         return await self.call("POST", "/jobs/upload", raw=form)
 
     async def search(self, table: bytes = TABLE, rows: int = 2, parameters: str = SEARCH) -> str:

@@ -45,7 +45,10 @@ FLAC = "audio/flac"
 
 
 class Parts:
-    """What this wire does with the pipeline's parts; task ids are numbers of the pipeline's here."""
+    """What this wire does with the pipeline's parts; task ids are numbers of the pipeline's here.
+
+    Attempts are those of workers alone (`Task.turn`): having been cut is none of theirs.
+    """
 
     def __init__(
         self,
@@ -122,7 +125,7 @@ class Parts:
             raise OtherResult
         if task.state == "done":
             told = await self._service.told(task)
-            if told is None or told.attempt != attempt:
+            if told is None or task.turn != attempt:
                 raise OtherResult
             return await self._settled(task, "completed")
         task = await self._held(number, caller, attempt)
@@ -183,7 +186,7 @@ class Parts:
             return NotLeased()
         if task.holder != _worker(caller).holder:
             return LeasedElsewhere()
-        if task.attempt != attempt:
+        if task.turn != attempt:
             return StaleAttempt()
         return None if self._service.lives(task.claim) else LeasedElsewhere()
 
@@ -208,7 +211,7 @@ class Parts:
             workload=TRANSCRIBE,
             input_sha256=task.sha256 or "",
             parameters=_parameters(recording, task),
-            attempt=task.attempt,
+            attempt=task.turn,
             lease_expires_at=to_text(later(self._clock.now(), self._terms.seconds)),
         )
 

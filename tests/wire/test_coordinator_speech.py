@@ -1,0 +1,307 @@
+"""Audio over the coordinator's wire: uploads, and parts of books, as tasks of `transcribe`."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.clock import FakeClock
+from tests.wire.coordinator_rig import NOBODY, UUID, Answered, Caller, CoordinatorRig, serving, sha
+
+ELSEWHERE = (409, "task leased to another worker")
+NOT_LEASED = (409, "task is not currently leased")
+
+
+@pytest.fixture
+async def rig(tmp_path: Path, clock: FakeClock) -> AsyncIterator[CoordinatorRig]:
+    async with serving(tmp_path, clock) as rig:
+        yield rig
+
+
+@pytest.fixture
+async def w(rig: CoordinatorRig) -> Caller:
+    return await rig.worker("w", "transcribe", "transcribe:tiny")
+
+
+def heard(text: str, **more: object) -> bytes:
+    segment = {"start": 0.0, "end": 149.0, "text": text, "avg_logprob": -0.1, "no_speech_prob": 0.01}
+    engine = {"name": "fake", "model": "tiny", "device": "cuda", "compute_type": "float16"}
+    return json.dumps({"segments": [segment], "language": "en", "engine": engine, **more}).encode()
+
+
+async def pumped(rig: CoordinatorRig, work: Any) -> Any:
+    """Let time pass until some work is done."""
+    running = asyncio.ensure_future(work)
+    for _ in range(400):
+        if running.done():
+            break
+        await rig.pass_time(0.5)
+    return await running
+
+
+async def uploaded(rig: CoordinatorRig, caller: Caller, content: bytes, parameters: str = "") -> Answered:
+    answer: Answered = await pumped(
+        rig,
+        caller.upload(
+            ("workload", "transcribe"),
+            ("parameters", parameters),
+            ("file", "My talk.mp3", content, "audio/mpeg"),
+        ),
+    )
+    return answer
+
+
+async def claimed(rig: CoordinatorRig, caller: Caller) -> dict[str, Any]:
+    """Claim a part as soon as one is cut."""
+    for _ in range(200):
+        answer = await caller.claim()
+        if answer.status == 200:
+            found: dict[str, Any] = answer.body
+            return found
+        await rig.pass_time(0.5)
+    raise AssertionError("nothing to claim")
+
+
+async def do(caller: Caller, task: dict[str, Any], partial: bytes) -> Answered:
+    assert (await caller.beat(task["task_id"], task["attempt"])).status == 200
+    put = await caller.put(task["task_id"], partial, task["attempt"], kind="application/json")
+    assert put.status == 200, put.raw
+    return await caller.complete(task["task_id"], put.body["artifact_id"], task["attempt"])
+
+
+async def ended(rig: CoordinatorRig, caller: Caller, job: str) -> dict[str, Any]:
+    """Wait for a job's end."""
+    for _ in range(200):
+        status = await caller.status(job)
+        if status["status"] in ("completed", "failed", "cancelled"):
+            return status
+        await rig.pass_time(0.5)
+    raise AssertionError(status)
+
+
+async def test_uploaded_audio_becomes_a_transcript(rig: CoordinatorRig, w: Caller) -> None:
+    answer = await uploaded(rig, w, b"abc", '{"language": "en", "prompt": "Ada, Bob"}')
+    assert answer.status == 201, answer.raw
+    assert answer.body["task_count"] == 3
+    job = answer.body["job_id"]
+    assert (await w.status(job))["total"] == 3
+    for number in range(3):
+        task = await claimed(rig, w)
+        assert (task["workload"], task["job_id"], task["chunk_index"]) == ("transcribe", job, number)
+        assert (task["parameters"]["language"], task["parameters"]["hints"]) == ("en", ["Ada", "Bob"])
+        assert UUID.match(task["task_id"])
+        audio = await w.get(task["input"]["uri"])
+        assert audio.raw == b"abc"[number : number + 1]
+        assert sha(audio.raw) == task["input"]["sha256"] == audio.headers["X-Checksum-SHA256"]
+        assert audio.headers["Content-Type"] == "audio/flac"
+        done = await do(w, task, heard(f"part {number}"))
+        assert done.told == (200, {"id": task["task_id"], "job_id": job, "status": "completed"})
+    status = await ended(rig, w, job)
+    assert status == {
+        "id": job,
+        "status": "completed",
+        "total": 3,
+        "pending": 0,
+        "leased": 0,
+        "completed": 3,
+        "failed": 0,
+        "cancelled": 0,
+        "result_uri": f"/jobs/{job}/result",
+    }
+    result = await w.get(f"/jobs/{job}/result")
+    assert result.headers["Content-Type"] == "application/json"
+    assert result.headers["Content-Disposition"] == 'attachment; filename="transcript.json"'
+    transcript = json.loads(result.raw)
+    assert (transcript["version"], transcript["title"]) == (1, "My talk")
+    assert [segment["text"] for segment in transcript["segments"]] == ["part 0", "part 1", "part 2"]
+    source = await w.get(f"/artifacts/{answer.body['input_artifact_id']}/download")
+    assert source.raw == b"abc"
+
+
+async def test_an_upload_that_is_no_audio_leaves_nothing_behind(rig: CoordinatorRig, w: Caller) -> None:
+    assert (await uploaded(rig, w, b"")).error == (400, "invalid input")
+    assert rig.stored() == []
+    assert rig.work.pipeline.running == frozenset()
+    for wrong in ('{"language": "english"}', '{"model": "/etc/passwd"}', '{"prompt": "%s"}' % ("é" * 600)):
+        assert (await uploaded(rig, w, b"a", wrong)).error == (400, "invalid input")
+    assert rig.stored() == []
+
+
+async def test_an_upload_that_nobody_could_transcribe_is_told_to_come_again(
+    rig: CoordinatorRig, w: Caller
+) -> None:
+    await rig.work.service.pause(w.token_id)
+    answer = await uploaded(rig, w, b"a")
+    assert answer.error == (503, "internal error")
+    assert "Retry-After" in answer.headers
+    assert rig.stored() == []
+
+
+async def test_a_job_goes_on_after_a_restart_and_no_part_is_done_twice(
+    rig: CoordinatorRig, w: Caller
+) -> None:
+    job = (await uploaded(rig, w, b"abc")).body["job_id"]
+    assert (await do(w, await claimed(rig, w), heard("first"))).status == 200
+    held = await claimed(rig, w)
+    put = await w.put(held["task_id"], heard("second"), held["attempt"])
+    await rig.restart([w])
+    done = await w.complete(held["task_id"], put.body["artifact_id"], held["attempt"])
+    assert done.status == 200, done.raw
+    last = await claimed(rig, w)
+    assert last["chunk_index"] == 2
+    assert (await do(w, last, heard("third"))).status == 200
+    assert (await ended(rig, w, job))["status"] == "completed"
+    transcript = json.loads((await w.get(f"/jobs/{job}/result")).raw)
+    assert [segment["text"] for segment in transcript["segments"]] == ["first", "second", "third"]
+
+
+async def test_a_cancelled_job_takes_its_parts_with_it(rig: CoordinatorRig, w: Caller) -> None:
+    job = (await uploaded(rig, w, b"abc")).body["job_id"]
+    assert (await do(w, await claimed(rig, w), heard("first"))).status == 200
+    held = await claimed(rig, w)
+    answer = await w.post(f"/jobs/{job}/cancel")
+    assert answer.told == (200, {"job_id": job, "status": "cancelled", "cancelled_tasks": 2})
+    assert (await w.post(f"/jobs/{job}/cancel")).body["cancelled_tasks"] == 0
+    refused = await w.beat(held["task_id"], held["attempt"])
+    assert refused.status in (404, 409)
+    for _ in range(10):
+        await rig.pass_time(0.5)
+    assert (await w.claim()).status == 204
+    status = await w.status(job)
+    assert (status["status"], status["completed"], status["cancelled"]) == ("cancelled", 1, 2)
+
+
+async def test_a_part_that_can_not_be_had_fails_the_job(rig: CoordinatorRig, w: Caller) -> None:
+    job = (await uploaded(rig, w, b"ab")).body["job_id"]
+    task = await claimed(rig, w)
+    answer = await w.fail(task["task_id"], task["attempt"], error_message="no")
+    assert answer.told == (200, {"id": task["task_id"], "job_id": job, "status": "failed"})
+    if (other := await w.claim()).status == 200:
+        await do(w, other.body, heard("other"))
+    status = await ended(rig, w, job)
+    assert (status["status"], status["error_code"], status["failed"]) == ("failed", "transcription_failed", 1)
+    assert (await w.get(f"/jobs/{job}/result")).error == (404, "artifact not found")
+
+
+async def test_a_retryable_failure_waits_and_a_part_given_back_does_not(
+    rig: CoordinatorRig, w: Caller
+) -> None:
+    await uploaded(rig, w, b"a")
+    task = await claimed(rig, w)
+    answer = await w.fail(task["task_id"], retryable=True, error_code="given_back", error_message="drained")
+    assert answer.body["status"] == "pending"
+    again = (await w.claim()).body
+    assert (again["task_id"], again["attempt"]) == (task["task_id"], 2)
+    assert (await w.fail(task["task_id"], 2, retryable=True)).body["status"] == "pending"
+    assert (await w.claim()).status == 204
+    await rig.pass_time(6)
+    assert (await claimed(rig, w))["attempt"] == 3
+
+
+async def test_the_checks_of_a_part_come_in_the_contracts_order(tmp_path: Path, clock: FakeClock) -> None:
+    async with serving(tmp_path, clock, lease_s=30.0) as rig:
+        w, v = await rig.worker("w", "transcribe"), await rig.worker("v", "transcribe")
+        await in_the_contracts_order(rig, w, v)
+
+
+async def in_the_contracts_order(rig: CoordinatorRig, w: Caller, v: Caller) -> None:
+    await uploaded(rig, w, b"ab")
+    task = await claimed(rig, w)
+    id_ = task["task_id"]
+    assert (await v.beat(id_)).error == ELSEWHERE
+    assert (await w.beat(id_, 0)).error == (409, "attempt does not match lease")
+    assert (await v.put(id_)).error == ELSEWHERE
+    assert (await w.put(id_, attempt=2)).error == ELSEWHERE
+    assert (await w.complete(id_, NOBODY)).error == (404, "artifact not found")
+    put = await w.put(id_, heard("first"))
+    assert (await w.put(id_, heard("other"))).told == put.told
+    assert (await v.complete(id_, put.body["artifact_id"])).error == ELSEWHERE
+    other = await claimed(rig, v)
+    assert (await v.complete(other["task_id"], put.body["artifact_id"])).error == (
+        409,
+        "different result already recorded",
+    )
+    await rig.pass_time(31)
+    assert (await w.beat(id_)).error in (ELSEWHERE, NOT_LEASED)
+    again = await claimed(rig, v)
+    assert (again["task_id"], again["attempt"]) == (id_, 2)
+    assert (await w.complete(id_, put.body["artifact_id"])).error == ELSEWHERE
+    assert (await v.complete(id_, put.body["artifact_id"], 2)).error == (
+        409,
+        "different result already recorded",
+    )
+    assert (await do(v, {"task_id": id_, "attempt": 2}, heard("second"))).status == 200
+    assert (await w.complete(id_, put.body["artifact_id"])).error == (
+        409,
+        "different result already recorded",
+    )
+    assert (await w.beat(id_)).error == NOT_LEASED
+
+
+async def test_a_result_that_is_no_transcript_is_refused(rig: CoordinatorRig, w: Caller) -> None:
+    await uploaded(rig, w, b"a")
+    task = await claimed(rig, w)
+    answer = await do(w, task, b'{"segments": "none"}')
+    assert answer.error == (400, "invalid input")
+    assert (await w.beat(task["task_id"])).status == 200
+
+
+async def test_a_part_is_to_be_had_through_one_wire_alone(rig: CoordinatorRig, w: Caller) -> None:
+    other = await rig.invited("other")
+    await uploaded(rig, w, b"ab")
+    first = await claimed(rig, w)
+    job = (await other.post("/worker/v1/jobs/claim-download")).body["job"]
+    assert (await other.post("/worker/v1/jobs/claim-download")).status == 204
+    assert (await w.claim()).status == 204
+    assert (first["chunk_index"], job["sourceMessageId"]) == (0, 1)
+
+
+async def test_the_audio_of_a_part_is_its_holders_alone_and_goes_with_the_claim(
+    rig: CoordinatorRig, w: Caller
+) -> None:
+    v = await rig.worker("v", "transcribe")
+    await uploaded(rig, w, b"a")
+    task = await claimed(rig, w)
+    assert (await v.get(task["input"]["uri"])).error == (404, "artifact not found")
+    assert (await w.get(task["input"]["uri"])).status == 200
+    await do(w, task, heard("x"))
+    assert (await w.get(task["input"]["uri"])).status == 404
+
+
+async def test_parts_of_books_are_tasks_too_and_their_jobs_are_the_servers(
+    rig: CoordinatorRig, w: Caller
+) -> None:
+    await rig.work.offered("a")
+    task = await claimed(rig, w)
+    assert UUID.match(task["job_id"])
+    assert (await w.get(f"/jobs/{task['job_id']}")).error == (404, "job not found")
+    assert (await w.post(f"/jobs/{task['job_id']}/cancel")).error == (404, "job not found")
+    assert (await do(w, task, heard("x"))).status == 200
+    await rig.work.finish(rig.work.running)
+
+
+async def test_what_our_own_worker_says_of_speech_is_kept(rig: CoordinatorRig, w: Caller) -> None:
+    id_ = await rig.work.offered("a")
+    await do(w, await claimed(rig, w), heard("x", speech_seconds=2.5))
+    await rig.work.finish(rig.work.running)
+    results = await rig.work.pipeline.results(id_)
+    assert [part.result.speech_samples for part in results.parts] == [40_000]
+    assert [part.made_by for part in results.parts] == ["w"]
+
+
+async def test_a_paused_worker_gets_neither_parts_nor_shards(rig: CoordinatorRig) -> None:
+    w = await rig.worker("p", "transcribe", "similarity-search")
+    await w.search()
+    await rig.work.offered("a")
+    await rig.work.service.pause(w.token_id)
+    assert (await w.claim()).status == 204
+    await rig.work.service.resume(w.token_id)
+    assert (await w.claimed())["workload"] == "transcribe"
+    assert (await w.claimed())["workload"] == "similarity-search"
+
+
+async def test_a_worker_is_known_by_the_model_that_it_registers(rig: CoordinatorRig, w: Caller) -> None:
+    assert [view.model for view in rig.work.service.workers()] == ["tiny"]
