@@ -46,7 +46,7 @@ from bridge_agent.store import Database, FolderLock, open_database
 from bridge_agent.web.errors import json_errors
 from bridge_agent.web.events import EventHub
 from bridge_agent.web.failures import FailureLimit
-from bridge_agent.web.listen import Listener
+from bridge_agent.web.listen import Listener, ensure_free
 from bridge_agent.web.security import security_headers
 
 _log = logging.getLogger(__name__)
@@ -122,6 +122,8 @@ class HomeServer:
         lock = FolderLock(folder, "home")
         lock.acquire()
         self._stack.callback(lock.release)
+        # A start that can't serve must not print the first admin's password: it is shown once.
+        await ensure_free(self.settings.listen, "BRIDGE_HOME_LISTEN")
         tls = await in_thread(certificates.context, self.settings.tls, folder / "tls", self.clock)
         await self._open_stores()
         self._compose()

@@ -78,7 +78,7 @@ class Listener:
                     self._tasks.spawn(self._accept(bound, tls), "accept")
         except OSError as error:
             await self.stop()
-            raise self._worded(error) from error
+            raise _worded(error, self._address, self._setting) from error
 
     async def stop(self) -> None:
         """Stop accepting, end what is open (the application's shutdown hooks first), free the port."""
@@ -87,29 +87,6 @@ class Listener:
             bound.close()
         self._sockets = []
         await self._runner.cleanup()
-
-    def _worded(self, error: OSError) -> BridgeError:
-        where = f"{self._address} ({self._setting})"
-        if error.errno == errno.EADDRINUSE:
-            return PortTaken(
-                f"The address {where} is already in use by another program; stop that one, or set "
-                f"{self._setting} to another port."
-            )
-        if error.errno == errno.EACCES or getattr(error, "winerror", 0) == 10013:
-            return BridgeError(
-                f"The system does not let this program listen at {where}; choose a port above 1023"
-                + (
-                    " outside the ranges that `netsh int ipv4 show excludedportrange tcp` lists."
-                    if sys.platform == "win32"
-                    else "."
-                )
-            )
-        if error.errno in (errno.EADDRNOTAVAIL, socket.EAI_NONAME):
-            return BridgeError(
-                f"This machine has no address {where}; set {self._setting} to one of its own, or to 0.0.0.0 "
-                "and a port for all of them."
-            )
-        return BridgeError(f"Listening at {where} failed ({error.strerror or error}); mend the address.")
 
     async def _accept(self, bound: socket.socket, tls: ssl.SSLContext) -> None:
         loop = asyncio.get_running_loop()
@@ -140,6 +117,40 @@ class Listener:
         except asyncio.CancelledError:
             connection.close()
             raise
+
+
+async def ensure_free(address: Address, setting: str) -> None:
+    """Raise what `Listener.start` would, before a start says or spends what it can't take back."""
+    try:
+        bound = await _bind(address)
+    except OSError as error:
+        raise _worded(error, address, setting) from error
+    for each in bound:
+        each.close()
+
+
+def _worded(error: OSError, address: Address, setting: str) -> BridgeError:
+    where = f"{address} ({setting})"
+    if error.errno == errno.EADDRINUSE:
+        return PortTaken(
+            f"The address {where} is already in use by another program; stop that one, or set "
+            f"{setting} to another port."
+        )
+    if error.errno == errno.EACCES or getattr(error, "winerror", 0) == 10013:
+        return BridgeError(
+            f"The system does not let this program listen at {where}; choose a port above 1023"
+            + (
+                " outside the ranges that `netsh int ipv4 show excludedportrange tcp` lists."
+                if sys.platform == "win32"
+                else "."
+            )
+        )
+    if error.errno in (errno.EADDRNOTAVAIL, socket.EAI_NONAME):
+        return BridgeError(
+            f"This machine has no address {where}; set {setting} to one of its own, or to 0.0.0.0 "
+            "and a port for all of them."
+        )
+    return BridgeError(f"Listening at {where} failed ({error.strerror or error}); mend the address.")
 
 
 async def _bind(address: Address) -> list[socket.socket]:

@@ -1,4 +1,4 @@
-"""From a job queued at the console to the handler's first line, two processes on loopback, 50 polls parked."""
+"""From a job queued at the console to the handler's first line: two processes, 50 polls parked."""
 
 import asyncio
 import os

@@ -1,5 +1,6 @@
 """The first start, later ones, and what is open to everybody."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -104,3 +105,20 @@ async def test_a_certificate_of_its_own_is_made_anew_before_it_ends(tmp_path: Pa
     await clock.advance(800 * 86_400)
     async with serving(tmp_path, clock, books=0, tls="self-signed"):
         assert certificate.read_bytes() != first
+
+
+async def test_a_start_that_can_t_serve_does_not_print_the_password(tmp_path: Path, clock: FakeClock):
+    taken = await asyncio.start_server(lambda reader, writer: None, "127.0.0.1", 0)
+    there = Address("127.0.0.1", taken.sockets[0].getsockname()[1])
+    said: list[str] = []
+    home = HomeServer(settings(tmp_path, listen=there), clock, said.append)
+    with pytest.raises(PortTaken, match="BRIDGE_HOME_LISTEN"):
+        await home.start()
+    await home.stop()
+    assert said == []
+    taken.close()
+    await taken.wait_closed()
+    home = HomeServer(settings(tmp_path, listen=there), clock, said.append)
+    await home.start()
+    await home.stop()
+    assert len(said) == 1
