@@ -1,0 +1,176 @@
+"""A book shared by worker processes of which one is killed, one cut off and one lies: the same transcript."""
+
+import asyncio
+import signal
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from bridge_agent.worker_api.opening import Invitation
+from bridge_agent.worker_api.service.lease import HOLDERS
+from tests.crash.pipeline_child import order
+from tests.crash.test_pipeline_kill import make_book
+from tests.fakes import spoken, whisper_base
+from tests.fakes.work_host import Host, Proxy, WorkerProcess, host
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+MODEL = "scripted:slow=1"
+LEASE_S = 4.0
+
+
+class Liar:
+    """A worker with a token of its own that claims, and then tells every lie there is."""
+
+    def __init__(self, invited: Invitation) -> None:
+        self._url = invited.url
+        self._http = aiohttp.ClientSession(
+            headers={"Authorization": f"Bearer {invited.token}"}, connector=aiohttp.TCPConnector(ssl=False)
+        )
+        self.statuses: list[tuple[str, int]] = []
+
+    async def close(self) -> None:
+        await self._http.close()
+
+    async def lie(self, others: asyncio.Future[str]) -> None:
+        """Claim a part, hand in nonsense, then someone else's part and a claim that never was."""
+        me = (await self._send("POST", "/workers/register", name="liar", capabilities=["transcribe"]))[
+            "worker_id"
+        ]
+        task: dict[str, Any] = {}
+        while not task:
+            task = await self._send("POST", "/tasks/claim", worker_id=me)
+            await asyncio.sleep(0.05)
+        mine, attempt = task["task_id"], task["attempt"]
+        await self._lies("no transcript", mine, me, attempt, b"not JSON at all")
+        await self._lies("stale", mine, me, attempt - 1, b'{"segments":[]}')
+        await self._lies("to come", mine, me, attempt + 1, b'{"segments":[]}')
+        other = await others
+        await self._lies("another's", other, me, 1, b'{"segments":[{"start":0,"end":1,"text":"a lie"}]}')
+        told = await self._raw("POST", f"/tasks/{other}/failure", worker_id=me, attempt=1, retryable=False)
+        self.statuses.append(("another's failure", told[0]))
+        # And then it is silent: its lease ends by itself.
+
+    async def _lies(self, what: str, task: str, me: str, attempt: int, content: bytes) -> None:
+        headers = {"X-Worker-ID": me, "X-Task-Attempt": str(attempt), "Content-Type": "application/json"}
+        async with self._http.put(
+            f"{self._url}/tasks/{task}/artifacts/a", data=content, headers=headers
+        ) as answer:
+            self.statuses.append((f"{what}: put", answer.status))
+            stored = await answer.json(content_type=None) if answer.status == 200 else {}
+        told = await self._raw(
+            "POST",
+            f"/tasks/{task}/result",
+            worker_id=me,
+            attempt=attempt,
+            result={"artifact_id": stored.get("artifact_id", "11111111-1111-4111-8111-111111111111")},
+        )
+        self.statuses.append((f"{what}: result", told[0]))
+
+    async def _send(self, method: str, path: str, **body: Any) -> dict[str, Any]:
+        status, answer = await self._raw(method, path, **body)
+        assert status in (200, 201, 204), (path, status, answer)
+        return answer
+
+    async def _raw(self, method: str, path: str, **body: Any) -> tuple[int, dict[str, Any]]:
+        async with self._http.request(method, self._url + path, json=body) as answer:
+            raw = await answer.read()
+            return answer.status, (await answer.json(content_type=None) if raw else {})
+
+
+async def alone(folder: Path, books: Path, model: str) -> dict[str, bytes]:
+    """Transcribe a book by the single lane of one machine."""
+    async with host(folder, speech_model=model, speech_processes=1) as bridge:
+        documents, made = await bridge.transcribe(order(books))
+        assert list(made) == ["this computer"]
+        return documents
+
+
+async def held_by(bridge: Host, invited: Invitation) -> str:
+    """Wait until a worker is on a part; return the part's id on the coordinator's wire."""
+    held = f"SELECT id FROM tasks WHERE phase = 'transcribing' AND holder GLOB '{HOLDERS}{invited.id}/*'"
+    while True:
+        found = await bridge.rooms.db.read(lambda c: c.execute(held).fetchone())
+        if found is not None:
+            parts = bridge.coordinator.coordinator._parts
+            assert parts is not None
+            return parts.ids.of(int(found[0]))
+        await asyncio.sleep(0.05)
+
+
+async def test_a_book_survives_a_kill_a_pulled_cable_and_a_liar(tmp_path: Path):
+    make_book(tmp_path, files=14)
+    undisturbed = await alone(tmp_path / "alone", tmp_path / "books", MODEL)
+    async with host(
+        tmp_path / "bridge",
+        speech_model=MODEL,
+        speech_processes=1,
+        worker_lease_seconds=LEASE_S,
+        worker_tls="on",
+    ) as bridge:
+        names = {name: await bridge.workers.invite(name) for name in ("killed", "cut", "liar")}
+        proxy = await Proxy(bridge.workers.listener.port).start()
+        environ = {"BRIDGE_SPEECH_MODEL": MODEL}
+        killed = WorkerProcess(tmp_path / "killed", names["killed"], **environ)
+        cut = WorkerProcess(tmp_path / "cut", names["cut"], f"https://127.0.0.1:{proxy.port}", **environ)
+        book = asyncio.create_task(bridge.transcribe(order(tmp_path / "books")))
+        others: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        liar = Liar(names["liar"])
+        lies = asyncio.create_task(liar.lie(others))
+        try:
+            await asyncio.gather(killed.start(), cut.start())
+            async with asyncio.timeout(60):
+                others.set_result(await held_by(bridge, names["killed"]))
+                await held_by(bridge, names["cut"])
+            proxy.black_hole()
+            killed.process.send_signal(signal.SIGKILL)
+            await killed.ends()
+            await killed.start()
+            documents, made = await asyncio.wait_for(book, 120)
+            await asyncio.wait_for(lies, 10)
+        finally:
+            book.cancel()
+            lies.cancel()
+            await asyncio.gather(killed.kill(), cut.kill())
+            await liar.close()
+            await proxy.stop()
+    assert documents == undisturbed
+    assert made["killed"] >= 2
+    assert "liar" not in made
+    assert sum(made.values()) == 14
+    assert dict(liar.statuses) == {
+        "no transcript: put": 200,
+        "no transcript: result": 400,
+        "stale: put": 409,
+        "stale: result": 404,
+        "to come: put": 409,
+        "to come: result": 404,
+        "another's: put": 409,
+        "another's: result": 404,
+        "another's failure": 409,
+    }
+
+
+async def test_the_real_engine_shares_the_demo_books(tmp_path: Path):
+    model = str(whisper_base.model_folder())
+    (tmp_path / "books").mkdir()
+    for path in spoken.DEMO.rglob("*.m*"):
+        (tmp_path / "books" / path.name).symlink_to(path)
+    undisturbed = await alone(tmp_path / "alone", tmp_path / "books", model)
+    async with host(
+        tmp_path / "bridge", speech_model=model, speech_processes=1, worker_lease_seconds=20.0
+    ) as bridge:
+        invited = await bridge.workers.invite("helper")
+        helper = WorkerProcess(tmp_path / "helper", invited, BRIDGE_SPEECH_MODEL=model)
+        await helper.start()
+        try:
+            await helper.until_said("Engine:")
+            documents, made = await asyncio.wait_for(bridge.transcribe(order(tmp_path / "books")), 300)
+            helper.process.send_signal(signal.SIGTERM)
+            assert await helper.ends() == 0
+        finally:
+            await helper.kill()
+    assert made.get("helper", 0) >= 1
+    assert documents == undisturbed
