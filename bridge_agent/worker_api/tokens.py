@@ -86,13 +86,15 @@ class Tokens:
         self._db = db
         self._clock = clock
         self._by_hash: dict[str, Member] = {}
+        self._names: dict[int, str] = {}
         self._seen: dict[int, float] = {}
         self._touched: dict[int, float] = {}
 
     async def load(self) -> None:
         """Read what the store holds."""
         found = await self._db.read(lambda c: [_member(row) for row in c.execute(_SQL["all"]).fetchall()])
-        self._by_hash = {member.hash: member for member in found}
+        for member in found:
+            self._keep(member)
 
     def members(self) -> list[Member]:
         """Return the workers that were invited, the oldest first."""
@@ -101,6 +103,10 @@ class Tokens:
     def get(self, token_id: int) -> Member | None:
         """Return a worker by its token's id."""
         return next((member for member in self._by_hash.values() if member.id == token_id), None)
+
+    def name(self, token_id: int) -> str:
+        """Return a worker's name, one's too that was revoked since this program began."""
+        return self._names.get(token_id, "")
 
     def find(self, token: str) -> Member | None:
         """Return whose token this is; None where it is nobody's."""
@@ -213,6 +219,7 @@ class Tokens:
 
     def _keep(self, member: Member) -> Member:
         self._by_hash[member.hash] = member
+        self._names[member.id] = member.name
         return member
 
     def _now(self) -> str:

@@ -7,6 +7,7 @@ from bridge_agent.transcription.audio.errors import AudioAway, AudioChanged, Dec
 from bridge_agent.transcription.model import Plan, Survey
 from bridge_agent.transcription.pipeline import policy, tasks, troubles
 from bridge_agent.transcription.pipeline.cutting import Cutting
+from bridge_agent.transcription.pipeline.desk import LOCAL
 from bridge_agent.transcription.pipeline.order import SourceFile
 from bridge_agent.transcription.pipeline.reading import Reader, SourceChanged
 from bridge_agent.transcription.pipeline.signs import Poll
@@ -76,7 +77,7 @@ class Converting:
                 raise SourceChanged(file.relative)
 
     def _ready(self, c: sqlite3.Connection) -> int:
-        return tasks.counts(c, self._recording_id).get("converted", 0)
+        return tasks.lying(c, self._recording_id, LOCAL)
 
     def _wanted(self, c: sqlite3.Connection) -> list[int]:
         return [t.number for t in tasks.of_recording(c, self._recording_id) if t.state == "created"]

@@ -34,10 +34,13 @@ class Desk:
         self.held: Callable[[], Collection[int]] = tuple
         """Which parts are held elsewhere by the monotonic clock, whatever the wall clock says (law 5)."""
 
-    async def poll(self, poll: Poll, step: Step, holder: str, among: Collection[int]) -> Task:
+    async def poll(
+        self, poll: Poll, step: Step, holder: str, among: Collection[int], straggler: Claim | None = None
+    ) -> Task:
         """Claim the next part for a step; one that comes back `dead` is not to be worked on (P-042).
 
-        Raises the poll's NoWork.
+        Where there is none, a straggler's claim is ended in the same transaction, its try not counted, and
+        its part claimed anew. Raises the poll's NoWork.
         """
         now = self._clock.now()
         asked = Asked(
@@ -50,7 +53,15 @@ class Desk:
             most_tries=self.retries.most_tries,
             held=self.held(),
         )
-        task = await self._db.write(lambda c: tasks.claim(c, asked))
+        held = [id_ for id_ in asked.held if straggler is None or id_ != straggler.id]
+
+        def unit(c: sqlite3.Connection) -> Task | None:
+            found = tasks.claim(c, asked)
+            if found is None and straggler is not None and tasks.give_back(c, straggler, asked.now):
+                found = tasks.claim(c, asked._replace(held=held))
+            return found
+
+        task = await self._db.write(unit)
         if task is None:
             raise poll.nothing()
         return self._told(task)

@@ -89,11 +89,14 @@ class Estimator:
     def rest_s(self, part: int, now: float) -> float:
         """Return the seconds that a part under way will still take.
 
-        Of an executor whose speed nobody knows it is as long as it has taken so far.
+        As long as it is overdue already; of an executor whose speed nobody knows that is all it has taken.
         """
         running = self._running[part]
         speed = self.speed_of(running.executor)
-        return self._rest(running, speed, now) if speed > 0 else now - running.since
+        elapsed = now - running.since
+        if speed <= 0:
+            return elapsed
+        return max(self._rest(running, speed, now), elapsed - running.samples / RATE / speed)
 
     def speed_of(self, executor: str) -> float:
         """Return the speed of one part at this executor; 0 while nothing is known."""

@@ -8,12 +8,14 @@ from bridge_agent.transcription.engines.base import Context
 from bridge_agent.transcription.engines.errors import EngineRefused, EngineUnavailable
 from bridge_agent.transcription.model import RATE, Plan, Settings
 from bridge_agent.transcription.models.errors import ModelError
-from bridge_agent.transcription.pipeline import policy, troubles
+from bridge_agent.transcription.pipeline import policy, tasks, troubles
 from bridge_agent.transcription.pipeline.executor import BadAudio, Executor, PartWork, is_there, worth_taking
+from bridge_agent.transcription.pipeline.holding import while_held
 from bridge_agent.transcription.pipeline.live import Live
 from bridge_agent.transcription.pipeline.signs import Poll
 from bridge_agent.transcription.pipeline.stepper import Stepper, Verdict, Waiting
-from bridge_agent.transcription.pipeline.tasks import Task
+from bridge_agent.transcription.pipeline.stragglers import straggler
+from bridge_agent.transcription.pipeline.tasks import Claim, Task
 from bridge_agent.transcription.pipeline.tools import Tools, holder
 
 _PATIENCE_S = 60.0
@@ -44,11 +46,20 @@ class Hearing:
             who = holder(self._recording_id, f"{self._executor.name}/{place}")
 
             async def poll(poll: Poll) -> Task:
-                return await self._tools.desk.poll(poll, self._step, who, {self._recording_id})
+                slow = await self._straggler()
+                return await self._tools.desk.poll(poll, self._step, who, {self._recording_id}, slow)
 
             stepper = Stepper("transcribe", self._tools.desk, self._tools.tasks, poll, self._hear)
             self._steppers[place] = stepper
         return await stepper.run_once()
+
+    async def _straggler(self) -> Claim | None:
+        """Return the claim of a part that this executor would end sooner than who holds it."""
+        number = straggler(self._live, self._executor.name, self._tools.clock.monotonic())
+        if number is None:
+            return None
+        slow = await self._tools.db.read(lambda c: tasks.numbered(c, self._recording_id, number))
+        return None if slow is None or slow.holder is None else slow.claim
 
     def may_take(self, place: int) -> bool:
         """Tell whether that place is there now, and worth being given one of the parts that are left."""
@@ -68,9 +79,10 @@ class Hearing:
         live.began(task, self._executor.name, clock.monotonic())
         done, words = None, 0
         try:
-            result = await self._executor.run(
-                self._work(task), lambda text: live.heard(task, text, clock.monotonic())
-            )
+            run = self._executor.run(self._work(task), lambda text: live.heard(task, text, clock.monotonic()))
+            result = await while_held(self._tools.desk, self._tools.tasks, task, run)
+            if result is None:
+                return None
             self._away_since = None
             words = sum(len(segment.text.split()) for segment in result.segments)
             done = await self._tools.desk.heard(task.claim, result, self._executor.name)
@@ -81,7 +93,8 @@ class Hearing:
         except (EngineUnavailable, ModelError) as missing:
             raise self._missing(missing) from missing
         finally:
-            live.ended(task, clock.monotonic(), done=done is not None, words=words)
+            if live.estimator.running().get(task.number) == self._executor.name:
+                live.ended(task, clock.monotonic(), done=done is not None, words=words)
         # Not waited for: the last part's end is the recording's, and nothing may be cancelled after it.
         self._tools.tasks.spawn(in_thread(self._remove, task), "removal of cut audio")
         return done

@@ -201,6 +201,17 @@ def counts(c: sqlite3.Connection, recording_id: int) -> dict[State, int]:
     return {row["state"]: row["parts"] for row in found}
 
 
+def lying(c: sqlite3.Connection, recording_id: int, here: str) -> int:
+    """Return how many cut parts lie ready or are heard by holders whose names begin so.
+
+    What other machines hold does not count: one that holds much must not leave the others without.
+    """
+    found: int = c.execute(SQL["lying"], {"recording_id": recording_id, "here": here + "*"}).fetchone()[
+        "parts"
+    ]
+    return found
+
+
 def next_run(c: sqlite3.Connection, recordings: Collection[int], now: str) -> str | None:
     """Return when the first of the tasks that pause may be tried again."""
     values = {"recordings": json.dumps(sorted(recordings)), "now": now}

@@ -125,6 +125,10 @@ SELECT * FROM tasks WHERE state = :state ORDER BY recording_id, number, id;
 SELECT state, count(*) AS parts, sum(samples) AS samples FROM tasks
 WHERE recording_id = :recording_id GROUP BY state;
 
+-- lying: how many cut parts of a recording lie here, those in the hands of other machines not among them
+SELECT count(*) AS parts FROM tasks
+WHERE recording_id = :recording_id AND state = 'converted' AND (holder IS NULL OR holder GLOB :here);
+
 -- next_run: when the first part of these recordings that waits may be tried again
 SELECT min(next_run_at) AS at FROM tasks
 WHERE state IN ('created', 'converted') AND recording_id IN (SELECT value FROM json_each(:recordings))

@@ -52,6 +52,10 @@ class Holds:
         """Hold a task for so many seconds from now."""
         self._holds[task.id] = Hold(task, self._clock.monotonic() + seconds)
 
+    def get(self, task_id: int) -> Hold | None:
+        """Return the hold of a task."""
+        return self._holds.get(task_id)
+
     def drop(self, task_id: int) -> Hold | None:
         """Forget a hold."""
         return self._holds.pop(task_id, None)

@@ -74,6 +74,7 @@ class WorkService:
     async def start(self) -> None:
         """Know the parts that workers hold since before a restart, and watch over them."""
         self._desk.held = self.holds.alive
+        self._desk.moved.append(self._moved)
         await self._sweeping.load()
         self._tasks.spawn(self._sweeping.go_on(self._changed), "sweep of leases")
 
@@ -271,7 +272,7 @@ class WorkService:
                 lease = await self._from_straggler(worker, wanted, notes, terms)
             if lease is None or lease.task.holder is not None:
                 if lease is not None:
-                    self._watching.began(lease.task, worker.name)
+                    self._watching.began(lease.task)
                     self._changed()
                 return lease
         return None
@@ -340,10 +341,17 @@ class WorkService:
         if terms.strict and not self.holds.lives(ref):
             raise LeaseLost
 
+    def _moved(self, task: Task) -> None:
+        """Let go of a part that somebody else has now; who did one to its end tells of that itself."""
+        hold = self.holds.get(task.id)
+        if hold is not None and hold.task.claim != task.claim and task.state != "done":
+            self._let_go(task)
+
     def _let_go(self, task: Task) -> None:
-        self.holds.drop(task.id)
-        self._watching.let_go(task)
-        self._changed()
+        hold = self.holds.drop(task.id)
+        if hold is not None:
+            self._watching.let_go(hold.task)
+            self._changed()
 
     async def _result(self, task: Task, worker: WorkerId, heard: Partial) -> PartResult:
         offer = self._pipeline.offers.get(task.recording_id)

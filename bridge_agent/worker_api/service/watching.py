@@ -5,7 +5,7 @@ from bridge_agent.transcription.pipeline.live import Live
 from bridge_agent.transcription.pipeline.pipeline import Pipeline
 from bridge_agent.transcription.pipeline.tasks import Task
 from bridge_agent.worker_api.service.holds import Hold, Holds
-from bridge_agent.worker_api.service.lease import OnPart, WorkerId, WorkerState, WorkerView
+from bridge_agent.worker_api.service.lease import OnPart, WorkerId, WorkerState, WorkerView, token_of
 from bridge_agent.worker_api.tokens import Member, Tokens
 
 
@@ -20,17 +20,16 @@ class Watching:
         self._done: dict[int, int] = {}
         self._speeds: dict[int, float] = {}
 
-    def began(self, task: Task, name: str) -> None:
+    def began(self, task: Task) -> None:
         """A worker has a part."""
         if (live := self._live(task)) is not None:
-            live.began(task, name, self._clock.monotonic())
+            live.began(task, self._name(task), self._clock.monotonic())
 
     def goes_on(self, task: Task, *, anew: bool) -> None:
         """A worker still has its part: one that this run of the book does not know of yet, or that begins."""
-        live, name = self._live(task), self._name(task)
-        known = live is not None and task.number in live.under_way
-        if live is not None and name is not None and (anew or not known):
-            live.began(task, name, self._clock.monotonic())
+        live = self._live(task)
+        if live is not None and (anew or not self._is_on(live, task)):
+            live.began(task, self._name(task), self._clock.monotonic())
 
     def heard(self, task: Task, text: str) -> None:
         """A part has these words so far."""
@@ -50,9 +49,9 @@ class Watching:
                 live.estimator.began(hold.task.number, worker.name, hold.task.samples, now)
 
     def let_go(self, task: Task) -> None:
-        """A part has left its worker's hands unfinished."""
+        """A part has left its worker's hands unfinished; it may be in somebody else's already."""
         live = self._live(task)
-        if live is not None and task.number in live.under_way:
+        if live is not None and self._is_on(live, task):
             live.ended(task, self._clock.monotonic(), done=False)
 
     def views(self) -> list[WorkerView]:
@@ -94,10 +93,11 @@ class Watching:
             number=hold.task.number,
         )
 
-    def _name(self, task: Task) -> str | None:
-        hold = next((hold for hold in self._holds.all() if hold.task.id == task.id), None)
-        member = None if hold is None else self._tokens.get(hold.token_id)
-        return None if member is None else member.name
+    def _is_on(self, live: Live, task: Task) -> bool:
+        return live.estimator.running().get(task.number) == self._name(task)
+
+    def _name(self, task: Task) -> str:
+        return self._tokens.name(token_of(task.holder or "") or 0)
 
     def _live(self, task: Task) -> Live | None:
         offer = self._pipeline.offers.get(task.recording_id)

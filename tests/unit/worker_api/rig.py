@@ -83,8 +83,15 @@ class WorkRig(Rig):
         await self.until(lambda: len(self.decoder.cuts) >= cut)
         return id_
 
+    async def call(self, worker: WorkerId) -> None:
+        """Let a worker be heard of, as the gate does at each of its requests."""
+        member = self.tokens.get(worker.token_id)
+        assert member is not None
+        await self.tokens.saw(member)
+
     async def claimed(self, worker: WorkerId, terms: Terms = STALE) -> Lease:
         """Claim a part, which must be there."""
+        await self.call(worker)
         lease = await self.service.claim(worker, terms)
         assert lease is not None
         return lease
@@ -92,6 +99,7 @@ class WorkRig(Rig):
     async def do_part(self, worker: WorkerId, lease: Lease, text: str = "word", seconds: float = 0.0) -> None:
         """Let a worker take its time for a part, then hand it in."""
         await self.clock.advance(seconds)
+        await self.call(worker)
         await self.service.complete(lease.ref, STALE, worker, heard(text))
 
 

@@ -1,0 +1,145 @@
+"""Failures: pauses, verdicts, parking; and what pause, resume and revoke mean."""
+
+import pytest
+
+from bridge_agent.worker_api.service.lease import LeaseLost, WorkerId
+from tests.fakes.pipeline import FakeExecutor
+from tests.unit.worker_api.rig import STALE, WorkRig, heard
+
+
+async def _fail(rig: WorkRig, worker: WorkerId, said: str = "broken", *, retryable: bool = True) -> int:
+    lease = await rig.claimed(worker)
+    await rig.service.fail(lease.ref, STALE, worker, said, retryable=retryable)
+    return lease.task.number
+
+
+async def test_a_worker_that_fails_at_three_different_parts_in_a_row_is_parked(rig: WorkRig) -> None:
+    gpu = await rig.worker("gpu")
+    await rig.offered("abcd", cut=3)
+    assert [await _fail(rig, gpu) for _ in range(3)] == [0, 1, 2]
+    (view,) = rig.service.workers()
+    assert view.state == "parked"
+    assert view.reason == (
+        "it failed at 3 parts in a row, the last time with “broken”; mend that, then resume it."
+    )
+    await rig.clock.advance(30)
+    assert await rig.service.claim(gpu, STALE) is None
+    assert "gpu" in (rig.work_executors[0].why_none() or "")
+    assert await rig.service.resume(gpu.token_id)
+    assert rig.service.workers()[0].state in ("idle", "offline")
+    await rig.call(gpu)
+    await rig.until(lambda: rig.pipeline.offers)
+    assert await rig.service.claim(gpu, STALE) is not None
+
+
+async def test_a_part_that_fails_again_and_again_parks_nobody_and_one_done_begins_the_count_anew(
+    rig: WorkRig,
+) -> None:
+    gpu = await rig.worker("gpu")
+    await rig.offered("abcde", cut=3)
+    assert [await _fail(rig, gpu) for _ in range(2)] == [0, 1]
+    await rig.do_part(gpu, await rig.claimed(gpu))
+    await rig.clock.advance(5)
+    assert [await _fail(rig, gpu) for _ in range(2)] == [0, 1]
+    await rig.clock.advance(10)
+    assert await _fail(rig, gpu) == 0
+    assert rig.service.workers()[0].state != "parked"
+
+
+async def test_a_parked_worker_stays_so_across_a_restart(rig: WorkRig) -> None:
+    gpu = await rig.worker("gpu")
+    await rig.tokens.park(gpu.token_id, "it failed")
+    await rig.restart()
+    assert rig.service.workers()[0].state == "parked"
+
+
+async def test_a_book_waits_where_all_its_workers_are_parked_and_says_why(rig: WorkRig) -> None:
+    gpu = await rig.worker("gpu")
+    await rig.tokens.park(gpu.token_id, "it failed")
+    id_ = await rig.pipeline.begin(rig.order(rig.book("a")))
+    with pytest.raises(Exception, match="The worker “gpu” is parked: it failed"):
+        await rig.pipeline.run(id_, rig.progress)
+
+
+async def test_the_tries_of_all_count_together_and_the_book_fails_with_its_place_in_it(rig: WorkRig) -> None:
+    a, b = await rig.worker("a"), await rig.worker("b")
+    recording = await rig.offered("xy", cut=2)
+    await rig.do_part(b, (await rig.claimed(b)), "x")
+    for worker, pause in ((a, 5), (b, 10), (a, 0)):
+        assert await _fail(rig, worker, "no memory") == 1
+        await rig.clock.advance(pause)
+    await rig.finish(rig.running)
+    ended = await rig.pipeline.get(recording)
+    assert ended is not None
+    assert ended.error == (
+        "The part of “A Book” from 2:30 to 5:00 could not be transcribed after 3 tries: the worker “a” said: "
+        "no memory. The 1 finished of 2 parts are kept; queue the job anew to go on from them."
+    )
+
+
+async def test_a_verdict_is_left_to_this_machine_where_it_hears_too(rig: WorkRig) -> None:
+    here = FakeExecutor(rig.clock, name="this computer", seconds=100.0)
+    rig.here.append(here)
+    gpu = await rig.worker("gpu")
+    recording = await rig.offered("ab", cut=2)
+    lease = await rig.claimed(gpu)
+    assert await rig.service.fail(lease.ref, STALE, gpu, "can’t", retryable=False) == "failed"
+    assert await rig.service.claim(gpu, STALE) is None
+    await rig.finish(rig.running)
+    results = await rig.pipeline.results(recording)
+    assert [part.made_by for part in results.parts] == ["this computer", "this computer"]
+
+
+async def test_whoever_refused_a_part_is_asked_again_when_nobody_else_is_left(rig: WorkRig) -> None:
+    a, b = await rig.worker("a"), await rig.worker("b")
+    await rig.offered("x")
+    await _fail(rig, a, retryable=False)
+    assert await rig.service.claim(a, STALE) is None
+    await rig.service.pause(b.token_id)
+    assert (await rig.claimed(a)).attempt == 2
+
+
+async def test_a_paused_worker_ends_what_it_has_and_gets_no_more(rig: WorkRig) -> None:
+    gpu = await rig.worker("gpu")
+    await rig.offered("ab", cut=2)
+    lease = await rig.claimed(gpu)
+    assert await rig.service.pause(gpu.token_id)
+    assert rig.service.workers()[0].state == "paused"
+    await rig.service.renew(lease.ref, STALE)
+    await rig.do_part(gpu, lease)
+    assert await rig.service.claim(gpu, STALE) is None
+    assert await rig.service.resume(gpu.token_id)
+    await rig.until(lambda: rig.pipeline.offers)
+    assert await rig.service.claim(gpu, STALE) is not None
+    assert not await rig.service.pause(99)
+    assert not await rig.service.resume(99)
+
+
+async def test_what_a_revoked_worker_held_is_free_at_once(rig: WorkRig) -> None:
+    a, b = await rig.worker("a"), await rig.worker("b")
+    await rig.offered("x")
+    lease = await rig.claimed(a)
+    assert await rig.service.revoke(a.token_id)
+    assert not await rig.service.revoke(a.token_id)
+    assert [view.name for view in rig.service.workers()] == ["b"]
+    again = await rig.claimed(b)
+    assert (again.task.id, again.attempt, again.task.tries) == (lease.task.id, 2, 1)
+    for call in (
+        rig.service.complete(lease.ref, STALE, a, heard()),
+        rig.service.fail(lease.ref, STALE, a, "x", retryable=True),
+        rig.service.renew(lease.ref, STALE),
+        rig.service.give_back(lease.ref),
+    ):
+        with pytest.raises(LeaseLost):
+            await call
+    assert await rig.service.claim(a, STALE) is None
+
+
+async def test_a_part_that_is_given_back_costs_no_try(rig: WorkRig) -> None:
+    gpu = await rig.worker("gpu")
+    await rig.offered("x")
+    lease = await rig.claimed(gpu)
+    await rig.service.give_back(lease.ref)
+    assert rig.service.workers()[0].state == "idle"
+    again = await rig.claimed(gpu)
+    assert (again.attempt, again.task.tries) == (2, 1)
