@@ -11,51 +11,6 @@
   let busy = false;
   let missed = false;
 
-  function sameKind(a, b) {
-    return a.nodeType === b.nodeType && a.nodeName === b.nodeName && (a.id || "") === (b.id || "");
-  }
-
-  function takeAttributes(old, fresh) {
-    for (const { name } of [...old.attributes]) {
-      // Whether something is folded open is the reader's, not the server's.
-      if (!fresh.hasAttribute(name) && !(name === "open" && old.nodeName === "DETAILS")) old.removeAttribute(name);
-    }
-    for (const { name, value } of fresh.attributes) {
-      if (old.getAttribute(name) !== value) old.setAttribute(name, value);
-    }
-  }
-
-  /* Makes `old` like `fresh`, touching only what differs, so that focus, selection and folds stay. */
-  function become(old, fresh) {
-    if (old.isEqualNode(fresh)) return;
-    if (old.nodeType !== Node.ELEMENT_NODE) {
-      if (old.data !== fresh.data) old.data = fresh.data;
-      return;
-    }
-    if (old.dataset.keep && old.dataset.keep === fresh.dataset.keep) return;
-    takeAttributes(old, fresh);
-    let at = old.firstChild;
-    for (const want of [...fresh.childNodes]) {
-      let mine = want.id ? [...old.children].find((child) => child.id === want.id) : null;
-      if (mine && mine !== at) {
-        old.insertBefore(mine, at);
-      } else if (!mine && at && sameKind(at, want)) {
-        mine = at;
-      }
-      if (mine) {
-        if (mine === at) at = at.nextSibling;
-        become(mine, want);
-      } else {
-        old.insertBefore(document.importNode(want, true), at);
-      }
-    }
-    while (at) {
-      const next = at.nextSibling;
-      at.remove();
-      at = next;
-    }
-  }
-
   function typing() {
     return document.activeElement !== null && document.activeElement.matches("input, textarea, select");
   }
@@ -70,7 +25,7 @@
       if (!fresh) continue;
       window.homeTellTimes(fresh);
       for (const button of fresh.querySelectorAll("[data-copy]")) button.hidden = false;
-      become(region, fresh);
+      window.become(region, fresh);
     }
     // Whole regions that came or went make it another page: load that, unless somebody is typing.
     const ids = (where) => [...where.querySelectorAll("[data-live]")].map((region) => region.id).sort().join();

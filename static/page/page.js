@@ -8,53 +8,6 @@
   const SILENCE_MS = 45000;
   const AGAIN_MS = 3000;
 
-  /* ---- making one tree like another ---- */
-
-  function alike(a, b) {
-    return a.nodeType === b.nodeType && a.nodeName === b.nodeName && (a.id || "") === (b.id || "");
-  }
-
-  function takeAttributes(old, fresh) {
-    for (const { name } of [...old.attributes]) {
-      // Whether something is folded open is the reader's affair; a title is the script's.
-      const kept = (name === "open" && old.nodeName === "DETAILS") || name === "title";
-      if (!fresh.hasAttribute(name) && !kept) old.removeAttribute(name);
-    }
-    for (const { name, value } of fresh.attributes) {
-      if (old.getAttribute(name) !== value) old.setAttribute(name, value);
-    }
-  }
-
-  /* Touches only what differs, so that focus, selection, folds and what is being typed stay. */
-  function become(old, fresh) {
-    if (old.isEqualNode(fresh)) return;
-    if (old.nodeType !== Node.ELEMENT_NODE) {
-      if (old.data !== fresh.data) old.data = fresh.data;
-      return;
-    }
-    takeAttributes(old, fresh);
-    let at = old.firstChild;
-    for (const want of [...fresh.childNodes]) {
-      const known = want.id ? [...old.children].find((child) => child.id === want.id) : null;
-      if (known) {
-        if (known === at) at = at.nextSibling;
-        else old.insertBefore(known, at);
-        become(known, want);
-      } else if (at && alike(at, want)) {
-        const next = at.nextSibling;
-        become(at, want);
-        at = next;
-      } else {
-        old.insertBefore(document.importNode(want, true), at);
-      }
-    }
-    while (at) {
-      const next = at.nextSibling;
-      at.remove();
-      at = next;
-    }
-  }
-
   /* ---- looking anew ---- */
 
   let seenAt = Date.now();
@@ -91,7 +44,7 @@
         return;
       }
       ready(fresh);
-      become(old, fresh);
+      window.become(old, fresh);
     }
     if (document.title !== page.title) document.title = page.title;
     if (focused && focused !== document.body && !focused.isConnected) document.getElementById("main").focus();
