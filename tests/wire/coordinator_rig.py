@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import hashlib
+import io
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -85,7 +86,7 @@ class Caller:
         sent: dict[str, str] = {} if self.token is None else {"Authorization": f"Bearer {self.token}"}
         keywords: dict[str, Any] = {}
         if raw is not None:
-            keywords["data"] = raw
+            keywords["data"] = io.BytesIO(raw) if isinstance(raw, bytes) else raw
         elif body is not None:
             keywords["json"] = body
         async with self.session.request(

@@ -20,6 +20,8 @@ from bridge_agent.worker_api.uploads.refusals import Invalid, LeasedElsewhere, R
 from bridge_agent.worker_api.workloads.catalogue import TRANSCRIBE
 from bridge_agent.worker_api.workloads.schema import whole_numbers
 
+# Ids in braces are taken too, so what is one is left to whoever reads it.
+_ID = "{id:[^/]+}"
 _HEALTH_S = 2.0
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}\Z")
 _FOREIGN = re.compile(r"\s*(?:https?:|[/\\]{2})", re.IGNORECASE)
@@ -245,14 +247,14 @@ def add_routes(app: web.Application, coordinator: Coordinator) -> None:
     add.add_get("/health", health)
     add.add_post("/workers/register", register)
     add.add_post("/tasks/claim", claim)
-    add.add_post("/tasks/{id}/heartbeat", heartbeat)
-    add.add_get("/tasks/{id}/input", task_input)
-    add.add_put("/tasks/{id}/artifacts/{filename}", put_artifact)
-    add.add_post("/tasks/{id}/result", result)
-    add.add_post("/tasks/{id}/failure", failure)
+    add.add_post(f"/tasks/{_ID}/heartbeat", heartbeat)
+    add.add_get(f"/tasks/{_ID}/input", task_input)
+    add.add_put(f"/tasks/{_ID}/artifacts/{{filename:[^/]+}}", put_artifact)
+    add.add_post(f"/tasks/{_ID}/result", result)
+    add.add_post(f"/tasks/{_ID}/failure", failure)
     add.add_post("/jobs", describe)
     add.add_post("/jobs/upload", upload)
-    add.add_get("/jobs/{id}", job)
-    add.add_get("/jobs/{id}/result", job_result)
-    add.add_post("/jobs/{id}/cancel", cancel)
-    add.add_get("/artifacts/{id}/download", download)
+    add.add_get(f"/jobs/{_ID}", job)
+    add.add_get(f"/jobs/{_ID}/result", job_result)
+    add.add_post(f"/jobs/{_ID}/cancel", cancel)
+    add.add_get(f"/artifacts/{_ID}/download", download)
