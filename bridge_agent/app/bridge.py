@@ -23,6 +23,7 @@ from bridge_agent.protocol.bridge import Heartbeat
 from bridge_agent.settings import BridgeSettings
 from bridge_agent.store import Database, FolderLock, open_database
 from bridge_agent.vault import Vault, open_vault
+from bridge_agent.vault.sealer import ChildSealer
 from bridge_agent.web.events import EventHub
 from bridge_agent.web.listen import Listener
 
@@ -91,7 +92,7 @@ class Bridge:
         self._closing.push_async_callback(self.tasks.cancel)
         self.parts.notes.extend(opened.notes)
         self.parts.instance = await _instance(opened.database)
-        vault = await open_vault(self.settings, self.settings.data_dir, self.clock)
+        vault = await open_vault(self.settings, self.settings.data_dir, self.clock, ChildSealer())
         await self._open_rooms(opened.database, vault)
         await page.open_to_users(self.parts, self.port, self._say)
         _log.info(

@@ -22,6 +22,7 @@ from bridge_agent.vault import rings, sealing
 from bridge_agent.vault.errors import RingUnusable, TokenNotKept, VaultNotReady
 from bridge_agent.vault.records import Choice, Records
 from bridge_agent.vault.rings import Rings, SystemRings
+from bridge_agent.vault.sealer import OwnSealer, Sealer
 
 T = TypeVar("T")
 
@@ -52,6 +53,7 @@ class Vault:
         clock: Clock,
         system: Rings | None = None,
         keyring_limit_s: float = KEYRING_LIMIT_S,
+        sealer: Sealer | None = None,
     ) -> None:
         """Prepare a vault below a data folder; `store` is auto, keyring or file. Touches nothing yet."""
         self._store = store
@@ -59,6 +61,7 @@ class Vault:
         self._clock = clock
         self._rings = system or SystemRings()
         self._limit = keyring_limit_s
+        self._sealer = sealer or OwnSealer()
         self._choice: Choice | None = None
         self._empty_since: float | None = None
 
@@ -88,7 +91,7 @@ class Vault:
             _log.warning("The token is gone from %s.", self.describe().kind)
             return None
         try:
-            token = sealing.unseal(sealed, key)
+            token = await self._sealer.unseal(sealed, key)
         except sealing.SealBroken:
             _log.warning("The sealed token can’t be opened with the key in %s.", self._records.folder)
             return None
@@ -103,7 +106,7 @@ class Vault:
         masks.register(token)
         earlier = self._choice or await self._read(self._records.choice)
         key = sealing.new_key()
-        sealed = sealing.seal(token, key)
+        sealed = await self._sealer.seal(token, key)
         choice = Choice(account=str(uuid.uuid4()))
         try:
             await self._write(self._records.write_key, key)
@@ -266,8 +269,10 @@ def _short(error: BaseException) -> str:
     return str(text)
 
 
-async def open_vault(settings: BridgeSettings, data_dir: Path, clock: Clock) -> Vault:
+async def open_vault(
+    settings: BridgeSettings, data_dir: Path, clock: Clock, sealer: Sealer | None = None
+) -> Vault:
     """Return the vault that the settings ask for, its choice read; the keyring is not touched yet."""
-    vault = Vault(settings.token_store, data_dir, clock)
+    vault = Vault(settings.token_store, data_dir, clock, sealer=sealer)
     await vault.look()
     return vault
