@@ -8,7 +8,11 @@ PIPELINE = (
     *range(1, 9), *range(10, 14), *range(20, 23), *range(30, 33), *range(40, 47), 50, 51, *range(60, 68),
     70, 71,
 )  # fmt: skip
-ALL = [f"R-{number:03d}" for number in range(1, 110)] + [f"P-{number:03d}" for number in PIPELINE]
+ALL = [
+    *(f"R-{number:03d}" for number in range(1, 110)),
+    *(f"P-{number:03d}" for number in PIPELINE),
+    *(f"{wire}-{number:02d}" for wire in "VS" for number in range(1, 16)),
+]
 
 
 def named_requirements() -> dict[str, list[str]]:
