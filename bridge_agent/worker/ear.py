@@ -7,7 +7,7 @@ from bridge_agent.base.clock import Clock
 from bridge_agent.transcription.audio.errors import AudioError, DecoderUnavailable
 from bridge_agent.transcription.engines.base import Context, Heard
 from bridge_agent.transcription.engines.errors import EngineError, EngineUnavailable
-from bridge_agent.transcription.model import RATE, EngineInfo
+from bridge_agent.transcription.model import RATE
 from bridge_agent.transcription.models.errors import ModelError
 from bridge_agent.worker import partial
 from bridge_agent.worker.errors import PartFailed, Unfit
@@ -22,10 +22,6 @@ class Pool(Protocol):
     @property
     def size(self) -> int:
         """How many parts can be heard at once."""
-        ...
-
-    async def info(self) -> EngineInfo:
-        """Return which engine hears."""
         ...
 
     async def transcribe(self, pcm: bytes, context: Context) -> Heard:

@@ -37,7 +37,7 @@ from bridge_agent.worker.shelf import Kept, Shelf
 _MOST_FETCHES = 3
 _RETRY_S = 1.0
 _LONGEST_RETRY_S = 30.0
-_TELL_S = 5.0
+_TELL_S = 3.5
 
 _log = logging.getLogger(__name__)
 

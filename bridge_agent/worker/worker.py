@@ -23,7 +23,7 @@ from bridge_agent.worker.shelf import Kept
 _LONGEST_PAUSE_S = 60.0
 _AWAY_S = 30.0
 """After so long without an answer a worker that would end anyway ends (`--idle-exit`, `--once`)."""
-_GIVE_BACK_S = 6.0
+_GIVE_BACK_S = 4.0
 _LAST_DELIVERY_S = 20.0
 _JUMP_S = 5.0
 _FIRST_UNFIT_S = 5.0
@@ -67,6 +67,7 @@ class Worker:
         self._bad_in_a_row = 0
         self._not_before = 0.0
         self._welcomed = False
+        self._warned = ""
         self._closed_said = False
 
     def drain(self) -> None:
@@ -93,9 +94,9 @@ class Worker:
             if not kept.lost and kept.url == self._tools.coordinator.url
         ]
         claiming = self._tasks.spawn(self._claim_parts(), "claiming", awaited=True)
-        giving_up = self._tasks.spawn(self._giving_up.wait(), "second signal")
+        asked = self._tasks.spawn(self._draining.wait(), "signal")
         try:
-            await asyncio.wait({claiming, giving_up}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({claiming, asked}, return_when=asyncio.FIRST_COMPLETED)
             why = claiming.result() if claiming.done() else Why.ASKED
             await self._last_ones(leftovers)
         finally:
@@ -103,7 +104,7 @@ class Worker:
             self._draining.set()
             await asyncio.wait({claiming}, timeout=_GIVE_BACK_S)
             await self._end_holds()
-            await cancel_and_wait(waking, claiming, giving_up, *leftovers)
+            await cancel_and_wait(waking, claiming, asked, *leftovers)
             await self._tasks.cancel()
         return self._verdict(why)
 
@@ -132,10 +133,12 @@ class Worker:
             if isinstance(error, TokenRefused | WrongCertificate) and (ends or not self._welcomed):
                 raise
             if isinstance(error, NotTaken):
-                _log.warning("%s", error.message)
+                self._warn(error.message)
             away = idle.away_for()
             self._not_yet(full_jitter(idle.away, self._mode.poll_s, _LONGEST_PAUSE_S))
             return Why.AWAY if ends and away > _AWAY_S else None
+        if not self._welcomed:
+            _log.info("The Bridge at %s takes this worker; it waits for parts.", self._tools.coordinator.url)
         self._welcomed = True
         idle.answered(found=claimed is not None)
         if claimed is None:
@@ -166,17 +169,21 @@ class Worker:
 
     def _put_down(self, hold: Hold, task: "asyncio.Task[Ending]") -> None:
         self._holds.pop(hold, None)
-        if not task.cancelled() and task.exception() is None:
-            ending = task.result()
-            self._endings[ending] += 1
-            if ending in (Ending.FAILED, Ending.UNFIT):
-                self._bad_in_a_row += 1
-                self._not_yet(full_jitter(self._bad_in_a_row, _FIRST_UNFIT_S, _LONGEST_UNFIT_S))
-                if ending is Ending.UNFIT:
-                    _log.warning("No part can be heard just now: %s", hold.why)
-            elif ending is Ending.DELIVERED:
-                self._bad_in_a_row = 0
         self._tools.changed.set()
+        if task.cancelled():
+            return
+        # What nobody thought of is in the log already.
+        ending = Ending.FAILED if task.exception() is not None else task.result()
+        self._endings[ending] += 1
+        if ending is Ending.DELIVERED:
+            self._bad_in_a_row, self._warned = 0, ""
+        elif ending in (Ending.FAILED, Ending.UNFIT) or (
+            ending is Ending.LOST and hold.stage is Stage.FETCHING
+        ):
+            self._bad_in_a_row += 1
+            self._not_yet(full_jitter(self._bad_in_a_row, _FIRST_UNFIT_S, _LONGEST_UNFIT_S))
+        if ending is Ending.UNFIT:
+            self._warn(f"No part can be heard just now: {hold.why}")
 
     def _hungry(self) -> bool:
         ear = self._tools.ear
@@ -241,6 +248,12 @@ class Worker:
         for hold in self._holds:
             if hold.stage in (Stage.FETCHING, Stage.READY):
                 hold.give_back()
+
+    def _warn(self, sentence: str) -> None:
+        """Say what is wrong, once in a row."""
+        if sentence != self._warned:
+            _log.warning("%s", sentence)
+        self._warned = sentence
 
     def _not_yet(self, seconds: float) -> None:
         self._not_before = max(self._not_before, self._clock.monotonic() + seconds)

@@ -36,9 +36,6 @@ class FakePool:
         self.hold.set()
         self._clock = clock
 
-    async def info(self) -> EngineInfo:
-        return ENGINE
-
     async def transcribe(self, pcm: bytes, context: Context) -> Heard:
         self.contexts.append(context)
         self.at_once += 1

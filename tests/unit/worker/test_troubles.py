@@ -323,3 +323,42 @@ class TestPinned:
         with pytest.raises(WrongCertificate, match="set BRIDGE_WORKER_FINGERPRINT"):
             await secure.ends()
         assert secure.bridge.calls == []
+
+
+async def test_a_coordinator_that_gives_parts_and_takes_no_beats_is_not_hammered(rig: Rig):
+    task = rig.bridge.add(audio("x"))
+
+    async def no(request):
+        if not request.path.endswith("/heartbeat"):
+            return None
+        task.status = "pending"
+        return rig.bridge._no(409, "task leased to another worker")
+
+    rig.bridge.instead = no
+    await rig.start()
+    began = rig.clock.monotonic()
+    await rig.bridge.until(lambda: task.attempt == 4)
+    assert rig.clock.monotonic() - began > 2.5 + 5 + 10
+    assert rig.bridge.count("input") == 0
+
+
+async def test_a_part_that_breaks_the_worker_s_own_code_does_not_make_it_hammer(rig: Rig):
+    task = rig.bridge.add(audio("x"))
+    rig.bridge.lease_s = 1.0
+    rig.pool.errors = [ZeroDivisionError("a mistake") for _ in range(50)]
+    await rig.start()
+    began = rig.clock.monotonic()
+    await rig.bridge.until(lambda: task.attempt == 4)
+    assert rig.clock.monotonic() - began > 2.5 + 5 + 10
+
+
+async def test_asked_to_end_while_its_token_is_refused_it_ends_at_once(rig: Rig):
+    first = rig.bridge.add(audio("one"))
+    await rig.start()
+    await rig.bridge.until(lambda: first.status == "completed")
+    rig.bridge.token = "another"
+    await rig.bridge.until(lambda: rig.bridge.count("jobs") >= 1)
+    assert rig.worker is not None
+    rig.worker.drain()
+    # The wait for a claim that may be under way is in true seconds.
+    assert await rig.ends(6) is ExitCode.DONE
