@@ -76,8 +76,12 @@ class Workers:
             self.listener.turn_on_somehow()
 
     async def stop(self) -> None:
-        """Listen no more and close the store; what workers hold they may hand in after the next start."""
+        """Listen no more and close the store, before the pipeline's is closed.
+
+        What workers hold they may hand in after the next start.
+        """
         await self.listener.stop()
+        await self.service.stop()
         await self._db.close()
 
     async def invite(self, name: str, model: str | None = None) -> Invitation:

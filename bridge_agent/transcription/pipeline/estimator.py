@@ -86,6 +86,10 @@ class Estimator:
         """Return the parts that are heard now, each with who hears it."""
         return {part: running.executor for part, running in self._running.items()}
 
+    def elapsed_s(self, part: int, now: float) -> float:
+        """Return for how many seconds a part has been under way."""
+        return now - self._running[part].since
+
     def rest_s(self, part: int, now: float) -> float:
         """Return the seconds that a part under way will still take.
 
@@ -93,7 +97,7 @@ class Estimator:
         """
         running = self._running[part]
         speed = self.speed_of(running.executor)
-        elapsed = now - running.since
+        elapsed = self.elapsed_s(part, now)
         if speed <= 0:
             return elapsed
         return max(self._rest(running, speed, now), elapsed - running.samples / RATE / speed)

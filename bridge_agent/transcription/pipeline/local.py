@@ -84,7 +84,7 @@ class LocalExecutor:
 
     async def run(self, work: PartWork, heard: WordsSoFar) -> PartResult:
         """Check the part's audio, then hear it."""
-        if await in_thread(_sum, work.path) != work.sha256:
+        if await in_thread(checksum, work.path) != work.sha256:
             raise BadAudio
         try:
             pcm = await self._decoder.pcm(work.path)
@@ -105,7 +105,8 @@ class LocalExecutor:
         return await self._pool.detect_language(await self._decoder.pcm(path), model)
 
 
-def _sum(path: Path) -> str | None:
+def checksum(path: Path) -> str | None:
+    """Return a file's SHA-256; None where there is none. Blocks."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

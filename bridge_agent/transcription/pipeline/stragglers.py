@@ -5,8 +5,8 @@ from bridge_agent.transcription.pipeline.live import Live
 
 _SURE = 1.25
 """By how much sooner it must be: a part that changes hands has lost what was done of it."""
-_HANDING_S = 2.0
-"""Ending a claim and beginning anew."""
+_HANDING_S = 5.0
+"""Ending a claim and beginning anew; a part that was begun more lately than that is left alone."""
 
 
 def straggler(live: Live, name: str, now: float) -> int | None:
@@ -22,6 +22,7 @@ def straggler(live: Live, name: str, now: float) -> int | None:
     for part, executor in live.estimator.running().items():
         anew = live.parts.get(part, 0) / RATE / mine * _SURE + _HANDING_S
         rest = live.estimator.rest_s(part, now)
-        if executor != name and anew < rest:
+        settled = live.estimator.elapsed_s(part, now) >= _HANDING_S
+        if executor != name and settled and anew < rest:
             gains.append((anew - rest, part))
     return min(gains)[1] if gains else None

@@ -5,8 +5,10 @@ import sqlite3
 from collections.abc import Callable
 
 from bridge_agent.base.clock import Clock, later, to_text
+from bridge_agent.base.threads import in_thread
 from bridge_agent.transcription.pipeline import leases, tasks
 from bridge_agent.transcription.pipeline.leases import Wanted
+from bridge_agent.transcription.pipeline.local import checksum
 from bridge_agent.transcription.pipeline.pipeline import Pipeline
 from bridge_agent.transcription.pipeline.tasks import Task
 from bridge_agent.worker_api.service.holds import Holds
@@ -62,6 +64,12 @@ class Failing:
         error = f"the worker “{worker.name}” said: {message}" if message else f"“{worker.name}” failed at it"
         self._desk.work["transcribe", "failure"] += 1
         _log.warning("Part %d of recording %d: %s", task.number, task.recording_id, error)
+        path = self._pipeline.audio(task.recording_id, task.number)
+        if await in_thread(checksum, path) != task.sha256:
+            # No worker's fault: its cut audio is not what was cut.
+            if await self._desk.uncut(task.claim, error) is None:
+                raise LeaseLost
+            return "again"
         refusers = await self._desk.read(lambda c: leases.refusers(c, task.id))
         others = [each for each in self.others(worker.token_id) if each not in refusers]
         if retryable or others:

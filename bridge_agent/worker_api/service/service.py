@@ -8,17 +8,16 @@ from functools import partial
 from typing import Any
 
 from bridge_agent.base.clock import Clock, later, to_text
-from bridge_agent.base.tasks import Tasks
+from bridge_agent.base.tasks import Tasks, cancel_and_wait
 from bridge_agent.protocol.text import clean
 from bridge_agent.settings import BridgeSettings
-from bridge_agent.transcription.model import PartResult
 from bridge_agent.transcription.pipeline import leases, tasks
 from bridge_agent.transcription.pipeline.leases import Told, Wanted
 from bridge_agent.transcription.pipeline.offer import Offer
 from bridge_agent.transcription.pipeline.pipeline import Pipeline
 from bridge_agent.transcription.pipeline.stragglers import straggler
 from bridge_agent.transcription.pipeline.tasks import Claim, Phase, Task
-from bridge_agent.worker_api.service import partial as partials
+from bridge_agent.worker_api.service import results
 from bridge_agent.worker_api.service.executors import WorkerExecutors
 from bridge_agent.worker_api.service.failing import Failing
 from bridge_agent.worker_api.service.holds import Holds
@@ -67,6 +66,7 @@ class WorkService:
         self._failing = Failing(clock, pipeline, tokens, self.holds, self._wanted)
         self._watching = Watching(clock, pipeline, tokens, self.holds)
         self._sweeping = Sweeping(clock, pipeline, self.holds, self._watching)
+        self._sweep: asyncio.Task[None] | None = None
         executors.working = lambda token_id: bool(self.holds.of(token_id))
         self.on_change: Callable[[], None] | None = None
         """Called when what `workers` answers may have changed."""
@@ -76,7 +76,12 @@ class WorkService:
         self._desk.held = self.holds.alive
         self._desk.moved.append(self._moved)
         await self._sweeping.load()
-        self._tasks.spawn(self._sweeping.go_on(self._changed), "sweep of leases")
+        self._sweep = self._tasks.spawn(self._sweeping.go_on(self._changed), "sweep of leases")
+
+    async def stop(self) -> None:
+        """Watch no more; before the pipeline's store is closed."""
+        if self._sweep is not None:
+            await cancel_and_wait(self._sweep)
 
     # ---- claims
 
@@ -106,11 +111,16 @@ class WorkService:
 
     async def held(self, worker: WorkerId, task_id: int) -> Lease | None:
         """Return a part that this very worker holds, alive or not; None where it holds none of that id."""
-        task = await self._desk.read(lambda c: tasks.one(c, task_id))
-        if task is None or task.holder != worker.holder:
-            return None
-        told = await self._desk.read(lambda c: leases.told(c, task))
-        return None if told is None else self._lease(task, told)
+
+        def unit(c: sqlite3.Connection) -> tuple[Task, Told] | None:
+            task = tasks.one(c, task_id)
+            if task is None or task.holder != worker.holder:
+                return None
+            told = leases.told(c, task)
+            return None if told is None else (task, told)
+
+        found = await self._desk.read(unit)
+        return None if found is None else self._lease(*found)
 
     async def task(self, task_id: int) -> Task | None:
         """Return a task, whoever holds it."""
@@ -186,7 +196,7 @@ class WorkService:
         self._check(ref, terms)
         if before is None:
             raise LeaseLost
-        result = await self._result(before, worker, heard)
+        result = await results.of_part(self._pipeline, before, worker, heard)
         now = to_text(self._clock.now())
         done = await self._desk.write(
             lambda c: leases.hand_in(c, ref, result, worker.name, heard.digest, now)
@@ -352,18 +362,6 @@ class WorkService:
         if hold is not None:
             self._watching.let_go(hold.task)
             self._changed()
-
-    async def _result(self, task: Task, worker: WorkerId, heard: Partial) -> PartResult:
-        offer = self._pipeline.offers.get(task.recording_id)
-        if offer is not None:
-            samples, planned, sound = task.samples, offer.model, offer.sound(task.number)
-        else:
-            recording = await self._pipeline.get(task.recording_id)
-            plan = None if recording is None else recording.plan
-            samples, planned, sound = task.samples, "" if plan is None else plan.settings.model, []
-        return partials.to_result(
-            heard, task.number, samples, planned_model=planned, model=worker.model, sound=sound
-        )
 
     async def _handed_in_again(self, ref: Claim, task: Task, heard: Partial) -> Task:
         told = await self.told(task)

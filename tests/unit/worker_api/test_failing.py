@@ -143,3 +143,18 @@ async def test_a_part_that_is_given_back_costs_no_try(rig: WorkRig) -> None:
     assert rig.service.workers()[0].state == "idle"
     again = await rig.claimed(gpu)
     assert (again.attempt, again.task.tries) == (2, 1)
+
+
+async def test_audio_that_is_broken_on_disk_is_no_workers_fault_and_is_cut_again(rig: WorkRig) -> None:
+    gpu = await rig.worker("gpu")
+    recording = await rig.offered("x")
+    lease = await rig.claimed(gpu)
+    rig.pipeline.audio(recording, 0).write_bytes(b"?")
+    said = "the checksum is wrong"
+    assert await rig.service.fail(lease.ref, STALE, gpu, said, retryable=False) == "again"
+    await rig.until(lambda: rig.decoder.cuts == [0, 0])
+    again = await rig.claimed(gpu)
+    assert again.attempt == 2
+    assert rig.pipeline.audio(recording, 0).read_bytes() == b"x"
+    await rig.do_part(gpu, again)
+    await rig.finish(rig.running)

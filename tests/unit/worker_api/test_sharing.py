@@ -112,7 +112,7 @@ async def test_this_machine_stops_a_part_that_a_worker_has_taken_from_it(rig: Wo
 async def test_this_machine_takes_a_part_from_a_worker_that_is_slower(rig: WorkRig) -> None:
     here = await _with_this_machine(rig, seconds=10.0)
     slow = await rig.worker("slow")
-    recording = await rig.offered("abcd", cut=1)
+    recording = await rig.offered("abcd", cut=3)
     lease = await rig.claimed(slow)
     await rig.finish(rig.running)
     assert here.heard[lease.task.number] == 1
