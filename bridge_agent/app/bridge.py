@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from bridge_agent import __version__
 from bridge_agent.app.housekeeping import DAY_S, HOUR_S, Chore, Housekeeping, integrity
-from bridge_agent.app.speech import open_speech
+from bridge_agent.app.speech import SpeechRooms, open_speech
 from bridge_agent.base.backoff import token
 from bridge_agent.base.clock import Clock, SystemClock
 from bridge_agent.base.loops import Loops
@@ -111,17 +111,18 @@ class Bridge:
     async def _open_rooms(self, db: Database, vault: Vault) -> None:
         link = Link(self.settings, self.clock, db, vault, self.loops, self.tasks)
         mappings = Mappings(self.settings, self.clock, db, link, self.tasks)
-        speech = await open_speech(self.settings, self.clock, self.tasks, link, mappings)
+        speech = await open_speech(self.settings, self.clock, link, mappings)
         self._closing.push_async_callback(speech.close)
         handlers: list[Handler] = [
             VerifyHandler(mappings, link, self.clock, tell=mappings.heard),
             *speech.handlers,
         ]
         jobs = Jobs(self.settings, self.clock, db, link, handlers, self.loops, self.tasks)
-        link.heartbeat_parts = lambda: self._heartbeat(jobs, mappings)
+        link.heartbeat_parts = lambda: self._heartbeat(jobs, mappings, speech)
         parts = self.parts
         parts.db, parts.vault, parts.link, parts.mappings, parts.jobs = db, vault, link, mappings, jobs
-        parts.transcripts, parts.speech, parts.examine = speech.transcripts, speech.for_page, self._examine
+        parts.transcripts, parts.speech, parts.workers = speech.transcripts, speech.for_page, speech.workers
+        parts.examine = self._examine
         parts.notes.extend(speech.notes)
         # Stopped in reverse: final reports under way still have the link.
         self._closing.push_async_callback(link.stop)
@@ -149,12 +150,12 @@ class Bridge:
 
         return [finding.wire() for finding in await doctor.run(self.settings, self.clock)]
 
-    def _heartbeat(self, jobs: Jobs, mappings: Mappings) -> Heartbeat:
+    def _heartbeat(self, jobs: Jobs, mappings: Mappings, speech: SpeechRooms) -> Heartbeat:
         return Heartbeat(
             version=__version__,
             kinds=jobs.kinds,
             libraries=mappings.checks(),
-            workers=[],
+            workers=speech.statuses(),
             ui_url=self.settings.public_url or None,
         )
 

@@ -1,7 +1,7 @@
-"""Transcription as a part of a Bridge: its rooms opened, its handler where this machine can offer it."""
+"""Transcription as a part of a Bridge: its rooms opened, its workers, its handler where it can be offered."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
 
 from bridge_agent.app.housekeeping import DAY_S, HOUR_S, Chore
 from bridge_agent.base.clock import Clock
@@ -13,9 +13,12 @@ from bridge_agent.jobs.handlers.transcribe_stow import Stow
 from bridge_agent.link.link import Link
 from bridge_agent.mapping.mappings import Mappings
 from bridge_agent.page.speech import Speech
+from bridge_agent.protocol.bridge import WorkerStatus
 from bridge_agent.settings import BridgeSettings
 from bridge_agent.transcription.pipeline.opening import Transcription, open_transcription
 from bridge_agent.transcription.transcripts import Transcripts, open_transcripts
+from bridge_agent.worker_api.coordinator_v1.opening import open_coordinator
+from bridge_agent.worker_api.opening import Workers, open_members, open_workers
 
 
 @dataclass
@@ -23,59 +26,78 @@ class SpeechRooms:
     """What a Bridge has of transcription; without an engine there are the kept transcripts alone."""
 
     transcripts: Transcripts
-    transcription: Transcription | None
-    handlers: Sequence[Handler]
+    chores: list[Chore]
+    notes: list[str]
+    transcription: Transcription | None = None
+    workers: Workers | None = None
+    handlers: list[Handler] = field(default_factory=list)
+    closing: AsyncExitStack = field(default_factory=AsyncExitStack)
 
     @property
     def for_page(self) -> Speech | None:
         """What the page looks at; None where nothing transcribes here."""
-        if self.transcription is None:
-            return None
         rooms = self.transcription
-        return Speech(rooms.pipeline, rooms.pool, rooms.models)
+        return None if rooms is None else Speech(rooms.pipeline, rooms.pool, rooms.models)
 
-    @property
-    def notes(self) -> list[str]:
-        """What a person should be told about the opening."""
-        return [*self.transcripts.notes, *(self.transcription.notes if self.transcription else [])]
-
-    @property
-    def chores(self) -> list[Chore]:
-        """What has to be done for it now and then."""
-        chores = [Chore("transcripts", DAY_S, 5.0, self.transcripts.mend)]
-        if self.transcription is not None:
-            chores.append(Chore("finished parts", DAY_S, HOUR_S, self.transcription.pipeline.forget_old))
-        return chores
+    def statuses(self) -> list[WorkerStatus]:
+        """Return the workers as the heartbeat carries them."""
+        return [] if self.workers is None else self.workers.statuses()
 
     async def close(self) -> None:
-        """End all children and close the stores."""
-        if self.transcription is not None:
-            await self.transcription.close()
-        await self.transcripts.close()
+        """End listener and children, close the stores."""
+        await self.closing.aclose()
 
 
-async def open_speech(
-    settings: BridgeSettings, clock: Clock, tasks: Tasks, link: Link, mappings: Mappings
-) -> SpeechRooms:
+async def open_speech(settings: BridgeSettings, clock: Clock, link: Link, mappings: Mappings) -> SpeechRooms:
     """Open what transcribes, where this machine has an engine or leaves speech to workers.
 
-    Nothing heavy is imported and no child started before a book is to be heard. Raises BridgeError.
+    Nothing heavy is imported and no child started before a book is to be heard; the workers' listener is on
+    only where one was invited. Raises BridgeError.
     """
-    transcripts = await open_transcripts(settings.data_dir, clock)
-    if not offered(settings):
-        return SpeechRooms(transcripts, None, [])
-    try:
-        rooms = await open_transcription(settings, clock, tasks)
-    except BaseException:
-        await transcripts.close()
-        raise
-    handler = TranscribeHandler(
-        settings,
-        clock,
-        Sources(mappings, link, clock),
-        rooms.pipeline,
-        transcripts,
-        rooms.models,
-        Stow(link, transcripts, clock, settings.transcripts_beside_books),
+    async with AsyncExitStack() as closing:
+        transcripts = await open_transcripts(settings.data_dir, clock)
+        closing.push_async_callback(transcripts.close)
+        chores = [Chore("transcripts", DAY_S, 5.0, transcripts.mend)]
+        found = SpeechRooms(transcripts, chores, list(transcripts.notes))
+        if offered(settings):
+            await _open_pipeline(found, closing, settings, clock, link, mappings)
+        found.closing = closing.pop_all()
+    return found
+
+
+async def _open_pipeline(
+    found: SpeechRooms,
+    closing: AsyncExitStack,
+    settings: BridgeSettings,
+    clock: Clock,
+    link: Link,
+    mappings: Mappings,
+) -> None:
+    tasks = Tasks("speech")
+    members = await open_members(settings, clock)
+    closing.push_async_callback(members.db.close)
+    rooms = await open_transcription(settings, clock, tasks, elsewhere=members.executors)
+    closing.push_async_callback(rooms.close)
+    workers = open_workers(settings, clock, tasks, rooms.pipeline, members)
+    coordinator = await open_coordinator(
+        settings, clock, tasks, workers.gate, workers.service, rooms.pipeline
     )
-    return SpeechRooms(transcripts, rooms, [handler])
+    workers.more_routes.append(coordinator.add_routes)
+    # At the stop the listener goes first, then what works, then the stores.
+    closing.push_async_callback(workers.stop)
+    closing.push_async_callback(coordinator.close)
+    closing.push_async_callback(tasks.cancel)
+    closing.push_async_callback(workers.listener.stop)
+    await workers.start()
+    await coordinator.start()
+    found.transcription, found.workers = rooms, workers
+    found.notes += [*members.notes, *rooms.notes, *coordinator.notes]
+    found.chores += [
+        Chore("finished parts", DAY_S, HOUR_S, rooms.pipeline.forget_old),
+        Chore("uploads", DAY_S, HOUR_S, coordinator.forget_old),
+    ]
+    stow = Stow(link, found.transcripts, clock, settings.transcripts_beside_books)
+    sources = Sources(mappings, link, clock)
+    found.handlers.append(
+        TranscribeHandler(settings, clock, sources, rooms.pipeline, found.transcripts, rooms.models, stow)
+    )
