@@ -101,11 +101,6 @@ class Coordinator:
         self._outage = Outage(_log, clock, f"Speaking to the Bridge at {url}")
         self._session: aiohttp.ClientSession | None = None
 
-    @property
-    def gate(self) -> Gate:
-        """What holds questions back."""
-        return self._gate
-
     async def register(self, wanted: wire.Registration) -> wire.Registered:
         """Make this worker known."""
         answer, found = await self._ask(wire.Registered, "POST", "/workers/register", wanted)
@@ -267,11 +262,8 @@ class Coordinator:
                     allow_redirects=False,
                 ) as response,
             ):
-                taken = b""
-                if take is not None and response.status == 200:
-                    await _hand_on(response, take)
-                else:
-                    taken = await _read(response)
+                streams = take if response.status == 200 else None
+                taken = await (_read(response) if streams is None else _hand_on(response, streams))
         except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
             raise failures.worded(error, self.url) from error
         return Answer(response.status, response.headers, taken, began, self.url)
@@ -307,13 +299,14 @@ def no_room(error: OSError) -> Unfit:
     )
 
 
-async def _hand_on(response: aiohttp.ClientResponse, take: Take) -> None:
+async def _hand_on(response: aiohttp.ClientResponse, take: Take) -> bytes:
     size = 0
     async for piece in response.content.iter_chunked(_PIECE):
         size += len(piece)
         if size > _MOST_INPUT:
             raise ValueError("the input is too long")
         await take(piece)
+    return b""
 
 
 async def _read(response: aiohttp.ClientResponse) -> bytes:
