@@ -9,7 +9,7 @@ from bridge_agent.base.errors import BridgeError
 from bridge_agent.base.threads import TooManyStuck
 from bridge_agent.base.threads import files as disk
 from bridge_agent.mapping.compare import LIMIT_S, Findings
-from bridge_agent.mapping.resolve import DENIED, NOT_HERE, nfc
+from bridge_agent.mapping.resolve import DENIED, nfc
 from bridge_agent.protocol.bridge import Library
 
 _MOST_NAMES = 5000
@@ -28,7 +28,7 @@ class NotSeen(BridgeError):
     code = "not_seen"
 
     def __init__(self, message: str | None = None, each: str | None = None) -> None:
-        """Hold the sentence, and what is said of each file in the words of R-107 where that is known."""
+        """Hold the sentence, and what is said of each file of a closed root, in the words of R-107."""
         super().__init__(message)
         self.each = each
 
@@ -44,7 +44,7 @@ class Sight:
     deepest_existing: str | None = None
     hint: str | None = None
     each: str | None = None
-    """What is thereby true of each file in it, in the words of R-107; None where that can't be told."""
+    """What is thereby true of each file in it, in the words of R-107: never that all are missing."""
 
     @property
     def seen(self) -> bool:
@@ -90,7 +90,7 @@ async def still_there(library: Library, root: Path, findings: Findings, limit_s:
 def look_at(path: Path) -> Sight:
     """Look at a root here and now; belongs in a thread."""
     if not path.is_absolute():
-        return Sight(path, why=f"{path} is not a folder’s full path on this machine", each=NOT_HERE)
+        return Sight(path, why=f"{path} is not a folder’s full path on this machine")
     try:
         empty = _is_empty(path)
     except PermissionError:
@@ -102,7 +102,7 @@ def look_at(path: Path) -> Sight:
     readable, writable = os.access(path, os.R_OK | os.X_OK), os.access(path, os.W_OK | os.X_OK)
     if empty:
         why, hint = f"the folder {path} is empty", _container_hint()
-        return Sight(path, readable, writable, why, str(path), hint, each=NOT_HERE)
+        return Sight(path, readable, writable, why, str(path), hint)
     return Sight(path, readable, writable, None, str(path))
 
 
@@ -122,9 +122,9 @@ def _denied(path: Path) -> Sight:
 def _missing(path: Path) -> Sight:
     deepest = deepest_existing(path)
     if deepest == str(path):
-        return Sight(path, why=f"{path} is not a folder", deepest_existing=deepest, each=NOT_HERE)
+        return Sight(path, why=f"{path} is not a folder", deepest_existing=deepest)
     why = f"there is no folder {path}"
-    return Sight(path, why=why, deepest_existing=deepest, hint=_near_miss(path, deepest), each=NOT_HERE)
+    return Sight(path, why=why, deepest_existing=deepest, hint=_near_miss(path, deepest))
 
 
 def deepest_existing(path: Path) -> str | None:

@@ -138,7 +138,11 @@ async def test_unpaired_in_the_console_then_paired_again_the_job_is_taken_up(tmp
             return status["link"]["state"] == "refused"
 
         await home.until(refused)
-        assert [row["state"] for row in await bridge_jobs(home)] == ["aside"]
+
+        async def aside() -> bool:
+            return [row["state"] for row in await bridge_jobs(home)] == ["aside"]
+
+        await home.until(aside)
         await home.send("POST", f"{home.bridge_url}/api/unpair", {})
         await home.pair()
         ended = await home.job_in(job, "done", "failed")

@@ -101,8 +101,8 @@ class VerifyHandler:
     ) -> tuple[str | None, Findings]:
         """Compare all files; return the sentence that fails the job, or None, and what was found.
 
-        A root that is gone, empty or closed gives its own sentence, and that of every file; one that does
-        not answer gives the sentence alone: nothing can be said of its files.
+        A root that is gone, empty or does not answer gives the sentence alone: a library that is away is
+        never told as so many missing files. A closed one gives it with what is true of every file.
         """
         try:
             findings = await compare_files(job, library, root, book, self._clock, self._limit_s)
