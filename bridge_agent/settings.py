@@ -116,6 +116,18 @@ def _url(text: str) -> str:
     return text.rstrip("/")
 
 
+def _scheduler(text: str) -> str:
+    wanted = ValueError("needs a scheduler's address, like tcp://scheduler:8786")
+    try:
+        parts = urllib.parse.urlsplit(text)
+        right = parts.scheme in ("tcp", "tls") and bool(parts.hostname) and bool(parts.port)
+    except ValueError as error:
+        raise wanted from error
+    if not right or parts.username is not None:
+        raise wanted
+    return text.rstrip("/")
+
+
 def _folder(text: str) -> Path:
     return Path(text).expanduser()
 
@@ -289,6 +301,9 @@ class BridgeSettings(Settings):
     )
     speech_server: str = option(
         "", _url, "a speech server of the OpenAI shape to use instead of the own engine", section="speech"
+    )
+    cluster: str = option(
+        "", _scheduler, "the scheduler of a Dask cluster that parts of books are heard on too"
     )
     transcripts_beside_books: bool = option(
         False, _switch, "on: a finished transcript is also written into its book's folder"

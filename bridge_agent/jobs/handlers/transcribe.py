@@ -34,8 +34,8 @@ ASSEMBLING = "Putting the transcript together"
 
 
 def offered(settings: BridgeSettings) -> bool:
-    """Tell whether a Bridge offers transcriptions: it has an engine, or leaves speech to workers."""
-    return settings.speech_processes == 0 or Wishes.of(settings).why_none() is None
+    """Tell whether a Bridge offers transcriptions: it has an engine, or leaves speech to others."""
+    return settings.speech_processes == 0 or settings.cluster != "" or Wishes.of(settings).why_none() is None
 
 
 class TranscribeHandler:

@@ -23,7 +23,10 @@ class BadAudio(BridgeError):
 
 
 class PartWork(Value, frozen=True):
-    """What an executor is given: a part's audio as FLAC with its checksum, and how it is to be heard."""
+    """What an executor is given: a part's audio as FLAC with its checksum, and how it is to be heard.
+
+    `planned_model` is the engine's own name of the model that the book is planned for.
+    """
 
     recording_id: int
     number: int
@@ -33,6 +36,7 @@ class PartWork(Value, frozen=True):
     size: int
     samples: int
     context: Context
+    planned_model: str = ""
 
 
 class Executor(Protocol):

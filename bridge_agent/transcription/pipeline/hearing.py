@@ -124,6 +124,7 @@ class Hearing:
             size=task.size or 0,
             samples=task.samples,
             context=context(self._plan.settings, self._model, task.part_key),
+            planned_model=self._plan.settings.model,
         )
 
 

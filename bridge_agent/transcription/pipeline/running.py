@@ -20,6 +20,7 @@ from bridge_agent.transcription.pipeline.tools import Tools, holder
 
 _FALLEN_IN_A_ROW = 3
 """After so many parts that fell with none done between them the rest is not tried."""
+_NOBODY = "Nobody is there to transcribe; invite a worker on the Bridge’s page."
 _TELL_S = 0.5
 _COUNT_S = 10.0
 
@@ -174,9 +175,11 @@ class Run:
 def nobody(executors: Sequence[Executor]) -> troubles.Trouble:
     """Return the trouble that nobody is there who could transcribe."""
     reasons = [why for executor in executors if (why := executor.why_none()) is not None]
-    sentence = (
-        reasons[0] if reasons else "Nobody is there to transcribe; invite a worker on the Bridge’s page."
-    )
+    # A cluster is there because the owner wants it to transcribe: what it lacks says more than the rest.
+    handed = [
+        why for executor in executors if not executor.pulls and (why := executor.why_none()) is not None
+    ]
+    sentence = (handed[-1:] or reasons or [_NOBODY])[0]
 
     async def somebody() -> bool:
         return any(executor.places for executor in executors)

@@ -1,0 +1,143 @@
+"""A book on a real Dask cluster: the same bytes, whatever of the cluster is killed meanwhile."""
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bridge_agent.base.clock import SystemClock
+from bridge_agent.transcription.pipeline.troubles import Trouble
+from tests.crash.pipeline_child import order
+from tests.crash.test_pipeline_kill import make_book
+from tests.fakes.dask_cluster import ClusterHost, cluster_host, dask_cluster, until
+from tests.fakes.work_host import host
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+MODEL = "scripted:slow=1"
+
+
+async def alone(folder: Path, books: Path, model: str = MODEL) -> dict[str, bytes]:
+    """Transcribe a book by the lane of one machine."""
+    async with host(folder, speech_model=model, speech_processes=2) as bridge:
+        made, by = await bridge.transcribe(order(books))
+        assert list(by) == ["this computer"]
+        return made
+
+
+async def ended(bridge: ClusterHost, count: int) -> None:
+    async with asyncio.timeout(60):
+        while await bridge.parts("done") < count:
+            await asyncio.sleep(0.05)
+
+
+async def test_a_cluster_makes_the_bytes_of_the_local_lane(tmp_path: Path):
+    make_book(tmp_path, files=6)
+    undisturbed = await alone(tmp_path / "alone", tmp_path / "books")
+    async with (
+        dask_cluster(tmp_path / "cluster", "one", "two") as cluster,
+        cluster_host(tmp_path / "bridge", cluster.url, speech_model=MODEL) as bridge,
+    ):
+        await bridge.has_places(2)
+        wanted = order(tmp_path / "books")
+        await bridge.run(wanted)
+        made, by = await bridge.made(wanted)
+        assert made == undisturbed
+        assert by == {"the cluster": 6}
+        # Each worker has loaded its engine in a child of its own, and nothing of this machine's was used.
+        assert not (tmp_path / "bridge" / "engine.json").exists()
+
+
+async def test_a_lost_worker_costs_its_parts_alone(tmp_path: Path):
+    make_book(tmp_path, files=8)
+    undisturbed = await alone(tmp_path / "alone", tmp_path / "books")
+    async with (
+        dask_cluster(tmp_path / "cluster", "one", "two") as cluster,
+        cluster_host(tmp_path / "bridge", cluster.url, speech_model=MODEL) as bridge,
+    ):
+        await bridge.has_places(2)
+        wanted = order(tmp_path / "books")
+        book = asyncio.create_task(bridge.run(wanted))
+        await ended(bridge, 2)
+        await cluster.kill("two")
+        await asyncio.wait_for(book, 120)
+        made, by = await bridge.made(wanted)
+        assert (made, by) == (undisturbed, {"the cluster": 8})
+        assert bridge.cluster.executor.places == 1
+
+
+async def test_a_lost_scheduler_holds_the_book_until_it_answers_again(tmp_path: Path):
+    make_book(tmp_path, files=8)
+    undisturbed = await alone(tmp_path / "alone", tmp_path / "books")
+    async with (
+        dask_cluster(tmp_path / "cluster", "one", "two") as cluster,
+        cluster_host(tmp_path / "bridge", cluster.url, speech_model=MODEL) as bridge,
+    ):
+        await bridge.has_places(2)
+        wanted = order(tmp_path / "books")
+        book = asyncio.create_task(bridge.run(wanted))
+        await ended(bridge, 2)
+        await cluster.kill_scheduler()
+        with pytest.raises(Trouble, match="scheduler tcp://.* does not answer; start it") as held:
+            await asyncio.wait_for(book, 60)
+        kept = await bridge.parts("done")
+        assert 2 <= kept < 8
+        for name in ("one", "two"):
+            await cluster.kill(name)
+        await cluster.start_scheduler()
+        await cluster.start_worker("three")
+        await asyncio.wait_for(held.value.mended(SystemClock()), 60)
+        await asyncio.wait_for(bridge.run(wanted), 120)
+        made, by = await bridge.made(wanted)
+        assert (made, by) == (undisturbed, {"the cluster": 8})
+
+
+async def test_a_cancel_stops_the_part_at_the_worker(tmp_path: Path):
+    make_book(tmp_path, files=2)
+    async with (
+        dask_cluster(tmp_path / "cluster", "one") as cluster,
+        cluster_host(tmp_path / "bridge", cluster.url, speech_model="scripted:slow=3600") as bridge,
+    ):
+        await bridge.has_places(1)
+        book = asyncio.create_task(bridge.run(order(tmp_path / "books")))
+        live = bridge.rooms.pipeline
+        await until(lambda: bool(live.offers) and any(o.live.under_way for o in live.offers.values()))
+        await asyncio.sleep(2)
+        book.cancel()
+        await asyncio.gather(book, return_exceptions=True)
+        assert await bridge.parts("converted") >= 1
+        # The only place is free again at once: another book is heard there.
+        info = asyncio.create_task(bridge.cluster.executor.detect_language(sample(bridge), ""))
+        assert (await asyncio.wait_for(info, 10)) == {"en": 0.9, "la": 0.1}
+
+
+def sample(bridge: ClusterHost) -> Path:
+    """Return the audio of a part that was cut and not heard."""
+    return next((bridge.rooms.pipeline.audio(bridge.recording, 0).parent).glob("*.flac"))
+
+
+async def test_only_workers_with_the_resource_hear_and_the_book_says_what_is_missing(tmp_path: Path):
+    make_book(tmp_path, files=1)
+    async with (
+        dask_cluster(tmp_path / "cluster") as cluster,
+        cluster_host(tmp_path / "bridge", cluster.url, speech_model=MODEL) as bridge,
+    ):
+        await cluster.start_worker("plain", resources="")
+        await until(lambda: "no worker for speech" in (bridge.cluster.executor.why_none() or ""))
+        with pytest.raises(Trouble, match="--resources “speech=1”") as held:
+            await bridge.run(order(tmp_path / "books"))
+        await cluster.start_worker("able")
+        await asyncio.wait_for(held.value.mended(SystemClock()), 60)
+        await bridge.run(order(tmp_path / "books"))
+        assert (await bridge.made(order(tmp_path / "books")))[1] == {"the cluster": 1}
+
+
+def test_without_the_setting_nothing_of_dask_is_imported():
+    code = (
+        "import sys, bridge_agent.app.bridge, bridge_agent.transcription.cluster.opening\n"
+        "print([name for name in sys.modules if name.partition('.')[0] in ('dask', 'distributed')])"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert said.stdout.strip() == "[]"
