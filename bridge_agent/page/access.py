@@ -15,6 +15,7 @@ from bridge_agent.web.addresses import client_address
 from bridge_agent.web.errors import ApiError
 from bridge_agent.web.failures import FailureLimit
 from bridge_agent.web.security import Csrf, host_of
+from bridge_agent.worker_api.tokens import PREFIX
 
 Kind = Literal["open", "session", "control", "nobody"]
 
@@ -82,6 +83,12 @@ async def recognise(request: web.Request) -> Visitor:
     if is_local(request) and not await PagePassword(parts.settings, rooms.db).is_set():
         return Visitor("open")
     return Visitor("nobody")
+
+
+def has_worker_token(request: web.Request) -> bool:
+    """Tell whether a request carries a worker's token, which opens nothing here, not even to this machine."""
+    _, _, given = request.headers.get("Authorization", "").partition(" ")
+    return given.strip().startswith(PREFIX)
 
 
 def _has_control_token(request: web.Request, parts: Parts) -> bool:

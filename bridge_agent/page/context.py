@@ -21,6 +21,10 @@ SAID = {
     "mapped": "Kept. The check of this folder is below.",
     "cleared": "The mapping is gone; the library is looked for at the server’s own path.",
     "checked": "Checked just now. Nothing was written.",
+    "paused": "Paused: it ends what it has and gets nothing more.",
+    "working": "It gets work again with its next question.",
+    "revoked": "Revoked: it is refused at its next call, and what it had is free for others.",
+    "gone": "That worker was gone already; nothing was changed.",
     "password": "The password is set. Other browsers have to sign in with it.",
     "no-password": "The password is gone. The page opens without one, on this machine alone.",
 }

@@ -7,6 +7,7 @@ from aiohttp.typedefs import Middleware
 
 from bridge_agent.page.access import (
     CSRF,
+    has_worker_token,
     is_https,
     is_local,
     recognise,
@@ -99,6 +100,12 @@ async def session_gate(request: web.Request, handler: Handler) -> web.StreamResp
     route = _route(request)
     if route in _ALWAYS:
         return await handler(request)
+    if has_worker_token(request):
+        raise ApiError(
+            401,
+            "worker_token",
+            "A worker’s token opens nothing here; sign in with the page’s password.",
+        )
     visitor = await recognise(request)
     remember(request, visitor)
     if not (visitor.may_enter or route in _NO_SESSION or (route == "/metrics" and is_local(request))):

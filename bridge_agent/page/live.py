@@ -1,4 +1,4 @@
-"""What keeps open pages up to date: gathers the rooms' news, publishes `status` and `job` events."""
+"""What keeps open pages up to date: gathers the rooms' news, publishes `status`, `job`, `worker` events."""
 
 import asyncio
 from typing import Any
@@ -28,6 +28,7 @@ class Live:
         self._news = asyncio.Event()
         self._waiting: dict[Key, dict[str, Any]] = {}
         self._states: dict[Key, str] = {}
+        self._workers: dict[int, dict[str, Any]] = {}
 
     def start(self) -> None:
         """Begin to listen; the rooms have to be open."""
@@ -37,6 +38,9 @@ class Live:
         rooms.mappings.on_change = self.changed
         if self._parts.speech is not None:
             self._parts.speech.pipeline.on_change = self.changed
+        if self._parts.workers is not None:
+            self._parts.workers.service.on_change = self.changed
+            self._workers = self._workers_now()
         self._tasks.spawn(self._run(), "live")
 
     async def stop(self) -> None:
@@ -81,6 +85,20 @@ class Live:
             self._states.pop(key, None)
         self._hub.publish("job", job)
 
+    def _publish_workers(self) -> None:
+        """Publish each worker that looks different from what was told last; one that is gone as `revoked`."""
+        before, self._workers = self._workers, self._workers_now()
+        for id_, worker in self._workers.items():
+            if before.get(id_) != worker:
+                self._hub.publish("worker", worker)
+        for id_, worker in before.items():
+            if id_ not in self._workers:
+                self._hub.publish("worker", {**worker, "state": "revoked", "on": []})
+
+    def _workers_now(self) -> dict[int, dict[str, Any]]:
+        workers = self._parts.workers
+        return {} if workers is None else {each["id"]: each for each in status.workers_wire(workers)}
+
     async def _run(self) -> None:
         while True:
             changed = await self._clock.wait(self._news, REPEAT_S)
@@ -88,6 +106,8 @@ class Live:
             waiting, self._waiting = self._waiting, {}
             for key, job in waiting.items():
                 self._publish_job(key, job)
+            if self._hub.listeners:
+                self._publish_workers()
             if changed or self._hub.listeners:
                 self._hub.publish("status", status.wire(self._parts))
             await self._clock.sleep(SPACING_S)

@@ -18,6 +18,7 @@ from bridge_agent.transcription.transcripts import Transcripts
 from bridge_agent.vault import Vault
 from bridge_agent.web.errors import ApiError
 from bridge_agent.web.events import EventHub
+from bridge_agent.worker_api.opening import Workers
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,8 @@ class Parts:
     """The transcripts kept here; None shows an empty list."""
     speech: Speech | None = None
     """What transcribes here; None where this Bridge was started without it."""
+    workers: Workers | None = None
+    """The machines that take part in the work; None where no work is there to share."""
     control_token: str = ""
     ready: bool = False
     examine: Callable[[], Awaitable[list[dict[str, str]]]] | None = None

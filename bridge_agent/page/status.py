@@ -8,6 +8,7 @@ from bridge_agent.base.clock import to_text
 from bridge_agent.link.link import Link
 from bridge_agent.page.parts import Parts
 from bridge_agent.protocol.bridge import plain
+from bridge_agent.worker_api.opening import Workers
 
 
 def wire(parts: Parts) -> dict[str, Any]:
@@ -19,7 +20,7 @@ def wire(parts: Parts) -> dict[str, Any]:
         "libraries": [plain(view) for view in rooms.mappings.views()],
         "lanes": rooms.jobs.lanes(),
         "jobs": rooms.jobs.view(),
-        "workers": [],
+        "workers": [] if parts.workers is None else workers_wire(parts.workers),
         "ui_url": parts.settings.public_url or None,
     }
 
@@ -36,6 +37,28 @@ def link_wire(link: Link) -> dict[str, Any]:
         "last_heartbeat_at": _text(link.last_heartbeat_at),
         "next_try_at": _text(link.next_try_at),
     }
+
+
+def workers_wire(workers: Workers) -> list[dict[str, Any]]:
+    """Return the workers as the API tells them: as in the heartbeat, with what only this page needs."""
+    return [
+        {
+            "id": view.id,
+            "name": view.name,
+            "state": view.state,
+            "reason": view.reason or None,
+            "model": view.model,
+            "engine": view.engine or None,
+            "device": view.device or None,
+            "job_id": told.job_id,
+            "seconds_per_second": view.speed or None,
+            "parts_done": view.parts_done,
+            "on": [{"title": each.title, "part": each.number + 1} for each in view.on],
+            "created_at": view.created_at,
+            "last_seen_at": view.last_seen_at,
+        }
+        for view, told in zip(workers.service.workers(), workers.statuses(), strict=True)
+    ]
 
 
 def _text(moment: datetime | None) -> str | None:

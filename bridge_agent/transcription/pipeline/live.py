@@ -103,6 +103,7 @@ class Live:
             "left_seconds": None if left is None else round(left),
             "words": self.last_words,
             "at_work": self.estimator.at_work(),
+            "speeds": {name: round(self.estimator.speed_of(name), 2) for name in places},
         }
 
 
