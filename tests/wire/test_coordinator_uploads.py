@@ -90,6 +90,8 @@ async def test_a_form_of_another_kind_is_refused(rig: CoordinatorRig, w: Caller)
         (b"x", {"Content-Type": "multipart/form-data"}),
         (b"no boundary at all", boundary),
         (b"--b\r\n\r\nx\r\n--b--\r\n", boundary),
+        (b'--b\r\nContent-Disposition: form-data; name="\x03"\r\n\r\nx\r\n--b--\r\n', boundary),
+        (b"--b\r\n" + b"X-Long: " + b"x" * 100_000 + b"\r\n\r\nx\r\n--b--\r\n", boundary),
         (b'--b\r\nContent-Disposition: form-data; name="workload"\r\n\r\nsimilarity-search\r\n', boundary),
     ):
         answer = await w.call("POST", "/jobs/upload", raw=raw, headers=headers)

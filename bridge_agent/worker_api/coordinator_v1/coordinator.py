@@ -51,9 +51,7 @@ class Coordinator:
     # ---- workers
 
     async def register(self, member: Member, wanted: Register) -> dict[str, Any]:
-        """Make a worker known for good; raises Invalid."""
-        if not wanted.name.strip() or not wanted.capabilities:
-            raise Invalid("A worker has a name, and can do something.")
+        """Make a worker known for good."""
         worker_id = new_id()
         await self._tokens.register(
             Registration(worker_id, member.id, wanted.name, tuple(wanted.capabilities))

@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from aiohttp import BodyPartReader, MultipartReader, web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from bridge_agent.worker_api.coordinator_v1 import bodies
 from bridge_agent.worker_api.coordinator_v1.answers import Disabled
@@ -19,6 +20,8 @@ FILE_NAMES = ("file", "dataset")
 _TEXTS = {"workload": 1 << 10, "parameters": 64 << 10, "chunk_rows": 64, "max_rows": 64}
 _NUMBER = re.compile(r"[+-]?[0-9]{1,18}\Z")
 _PIECE = 1 << 18
+# What the library raises over a form that is none.
+_BROKEN = (ValueError, AssertionError, HttpProcessingError)
 _NAME_CHARACTERS = 255
 
 
@@ -47,7 +50,7 @@ class FormReader:
                 if part.name in FILE_NAMES:
                     return self._form(), self._upload(part)
                 await self._text(part)
-        except (ValueError, AssertionError) as error:
+        except _BROKEN as error:
             raise Invalid("The form can’t be read.") from error
         raise Invalid("The form has no file.")
 
@@ -94,14 +97,14 @@ class FormReader:
                 if size > self._most_bytes:
                     raise TooLarge
                 yield bytes(piece)
-        except (ValueError, AssertionError) as error:
+        except _BROKEN as error:
             raise Invalid("The form can’t be read to its end.") from error
 
     async def _end(self) -> None:
         """Raise Invalid where anything follows the file: nothing of it is kept then."""
         try:
             more = None if self._reader is None else await self._reader.next()
-        except (ValueError, AssertionError) as error:
+        except _BROKEN as error:
             raise Invalid("The form can’t be read to its end.") from error
         if more is not None:
             raise Invalid("Nothing may follow the file.")

@@ -1,42 +1,48 @@
-"""What is sent to this wire; a member that is missing has its zero, as the original has it."""
+"""What is sent to this wire; what is missing and not required has its zero, as the original has it."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
+
+Named = Annotated[str, Meta(min_length=1, pattern=r"\S")]
+Uuid = Annotated[str, Meta(extra_json_schema={"format": "uuid"})]
+Index = Annotated[int, Meta(ge=0, le=2**31 - 1)]
+Count = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 
 
-class Message(msgspec.Struct, frozen=True, kw_only=True):
+class Message(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The root of all messages."""
 
 
 class Register(Message, frozen=True):
     """`POST /workers/register`; cores and memory are taken and not used."""
 
-    name: str = ""
-    capabilities: list[str] = []
-    cpu_count: int | None = None
-    memory_mb: int | None = None
+    name: Named
+    capabilities: Annotated[list[str], Meta(min_length=1)]
+    cpu_count: Count | None = None
+    memory_mb: Count | None = None
 
 
 class Claim(Message, frozen=True):
     """`POST /tasks/claim`; the registered capabilities decide, not these."""
 
-    worker_id: str = ""
+    worker_id: Uuid
     capabilities: list[str] = []
-    max_concurrency: int | None = None
+    max_concurrency: Count | None = None
 
 
 class Hold(Message, frozen=True):
     """`POST /tasks/{id}/heartbeat`."""
 
     worker_id: str = ""
-    attempt: int = 0
+    attempt: Count = 0
 
 
 class Manifest(Message, frozen=True):
     """Which artifact is the result; sum and type are taken and not looked at."""
 
-    artifact_id: str = ""
+    artifact_id: Uuid | None = None
     sha256: str | None = None
     content_type: str | None = None
 
@@ -45,7 +51,7 @@ class Result(Message, frozen=True):
     """`POST /tasks/{id}/result`."""
 
     worker_id: str = ""
-    attempt: int = 0
+    attempt: Count = 0
     result: Manifest = Manifest()
     metrics: dict[str, Any] | None = None
 
@@ -54,7 +60,7 @@ class Fail(Message, frozen=True):
     """`POST /tasks/{id}/failure`; what is not said to be retryable is not."""
 
     worker_id: str = ""
-    attempt: int = 0
+    attempt: Count = 0
     error_code: str | None = None
     error_message: str | None = None
     retryable: bool = False
@@ -63,18 +69,18 @@ class Fail(Message, frozen=True):
 class Chunk(Message, frozen=True):
     """A task of a job that is described by addresses."""
 
-    chunk_index: int = 0
-    input_uri: str = ""
-    input_sha256: str = ""
+    input_uri: Named
+    input_sha256: Named
+    chunk_index: Index = 0
     workload: str = ""
     parameters: dict[str, Any] | None = None
-    max_attempts: int = 0
+    max_attempts: Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)] = 0
 
 
 class Describe(Message, frozen=True):
     """`POST /jobs`."""
 
-    workload: str = ""
-    input_uri: str = ""
+    workload: Named
+    input_uri: Named
+    chunks: Annotated[list[Chunk], Meta(min_length=1, max_length=100_000)]
     parameters: dict[str, Any] | None = None
-    chunks: list[Chunk] = []

@@ -12,6 +12,7 @@ from bridge_agent.transcription.pipeline.pipeline import Pipeline
 from bridge_agent.worker_api.coordinator_v1 import routes
 from bridge_agent.worker_api.coordinator_v1.coordinator import Coordinator, make_parts
 from bridge_agent.worker_api.gate import Gate
+from bridge_agent.worker_api.openapi import document
 from bridge_agent.worker_api.service.service import WorkService
 from bridge_agent.worker_api.uploads.speech import SpeechJobs
 from bridge_agent.worker_api.uploads.uploads import Limits, Uploads, open_uploads
@@ -33,7 +34,8 @@ class CoordinatorRooms:
         await self.speech.start()
 
     def add_routes(self, app: web.Application) -> None:
-        """Serve the wire at an application's root."""
+        """Serve the wire at an application's root, and the document of all wires."""
+        document.add_routes(app)
         routes.add_routes(app, self.coordinator)
 
     async def forget_old(self) -> None:
