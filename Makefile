@@ -14,7 +14,7 @@ demo: $(STAMP) ## Start Bridge and home server on the sample library, paired, wi
 
 test: $(VENV)/.tested ## Run the fast tests, then the slow ones and those in a browser
 	$(BIN)/pytest -q -n 2 --dist loadfile
-	$(BIN)/pytest -q -m "slow or browser"
+	$(BIN)/pytest -q -n 2 --dist loadfile -m "slow or browser"
 
 check: $(VENV)/.tested ## Lint, format, types, import directions
 	$(BIN)/ruff check .
