@@ -17,7 +17,9 @@ from bridge_agent.transcription.cluster.foreign import Lost, foreign
 from bridge_agent.transcription.cluster.messages import RESOURCE
 
 LOOK_S = 1.0
-"""Between two looks at who is there."""
+"""Between two looks at who is there, while errands are under way or nobody is."""
+IDLE_S = 5.0
+"""The same while nobody wants anything."""
 ANSWER_S = 10.0
 """A scheduler that does not answer within this is away."""
 _CLOSE_S = 3.0
@@ -126,7 +128,7 @@ class Scheduler:
                         told = await within(ANSWER_S, foreign(client.scheduler.identity(n_workers=-1)))
                         self._client = client
                         self._see(_offers(told["workers"]))
-                        await self._clock.sleep(LOOK_S)
+                        await self._clock.sleep(LOOK_S if self._waiting or not self.workers else IDLE_S)
             except Exception as error:  # whatever a library raises: it is tried again
                 if self._client is not None:
                     _log.warning("The cluster’s scheduler %s is lost: %r", self._address, error)
