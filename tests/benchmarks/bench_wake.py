@@ -148,7 +148,7 @@ async def _sampled(
     return times
 
 
-class _parked:
+class _Parked:
     """Keeps polls parked that no job is for: they ask for transcriptions, of which none is queued."""
 
     def __init__(self, home: Household) -> None:
