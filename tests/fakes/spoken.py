@@ -7,6 +7,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 DEMO = ROOT / "bridge_agent" / "demo_library"
+TEXTS = ROOT / "tests" / "data" / "demo_texts"
 FILES = {
     "Three Fables.m4b": ("fables-01", "fables-02", "fables-03"),
     "01 - Chapter 1.mp3": ("soup-01",),
@@ -14,21 +15,24 @@ FILES = {
 }
 
 
-def samples() -> Path:
-    """Return the folder of speech samples: BRIDGE_SPEECH_SAMPLES, or the one beside the checkout."""
+def samples_folder() -> Path | None:
+    """Return the folder of speech samples, if any: BRIDGE_SPEECH_SAMPLES, or beside the checkout."""
     named = os.environ.get("BRIDGE_SPEECH_SAMPLES")
     folder = Path(named) if named else ROOT.parent / "shared" / "speech-samples"
-    if not folder.is_dir():
+    return folder if folder.is_dir() else None
+
+
+def samples() -> Path:
+    """Return the folder of speech samples; skips the test where there is none."""
+    folder = samples_folder()
+    if folder is None:
         pytest.skip("NO SPEECH SAMPLES: set BRIDGE_SPEECH_SAMPLES to run this test")
     return folder
 
 
 def demo_text(name: str) -> str:
     """Return what is said in a demo file."""
-    folder = ROOT.parent / "shared" / "demo-library" / "text"
-    if not folder.is_dir():
-        pytest.skip("NO DEMO TEXTS: they lie in shared/demo-library/text beside the checkout")
-    return "\n".join(next(folder.glob(f"{each}-*.txt")).read_text("utf-8") for each in FILES[name])
+    return "\n".join(next(TEXTS.glob(f"{each}-*.txt")).read_text("utf-8") for each in FILES[name])
 
 
 def pcm_of(path: Path) -> bytes:
