@@ -17,7 +17,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-token_app = typer.Typer(no_args_is_help=True, help="Say where the Bridge's token is kept; it is never shown.")
+token_app = typer.Typer(
+    no_args_is_help=True,
+    help="Invite workers by tokens, list and revoke them; say where the Bridge's own token is kept.",
+)
 app.add_typer(token_app, name="token")
 
 DataDir = Annotated[
@@ -230,6 +233,46 @@ def token_where(data_dir: DataDir = None, as_json: Json = False) -> None:
     from bridge_agent.app import commands
 
     raise typer.Exit(commands.token_where(data_dir, as_json))
+
+
+@token_app.command("add")
+def token_add(
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="What the worker is called wherever it is seen.")
+    ],
+    model: Annotated[
+        str | None, typer.Option(help="The model it hears with; else the one of this Bridge.")
+    ] = None,
+    data_dir: DataDir = None,
+    as_json: Json = False,
+) -> None:
+    """Invite a worker: print its token, this once, and the line that makes a machine join.
+
+    The first one makes the running Bridge listen for workers at BRIDGE_WORKER_LISTEN.
+    """
+    from bridge_agent.app import commands_workers
+
+    raise typer.Exit(commands_workers.add(name, model, data_dir, as_json))
+
+
+@token_app.command("list")
+def token_list(data_dir: DataDir = None, as_json: Json = False) -> None:
+    """List the workers that were invited; their tokens are never shown again."""
+    from bridge_agent.app import commands_workers
+
+    raise typer.Exit(commands_workers.list_(data_dir, as_json))
+
+
+@token_app.command("revoke")
+def token_revoke(
+    worker_id: Annotated[int, typer.Argument(metavar="ID", min=1, help="The id that `token list` shows.")],
+    data_dir: DataDir = None,
+    as_json: Json = False,
+) -> None:
+    """Refuse a worker from its next call on; what it has goes to others."""
+    from bridge_agent.app import commands_workers
+
+    raise typer.Exit(commands_workers.revoke(worker_id, data_dir, as_json))
 
 
 def run_command_line() -> int:

@@ -6,6 +6,7 @@ from typing import Any
 from bridge_agent.base.clock import from_text
 
 _MARKS = {"ok": "✓", "warn": "!", "bad": "✕"}
+_WORKERS = {"working": "●", "idle": "✓", "parked": "!", "paused": "‖"}
 _KINDS = {"bridge.verify": "Verifying", "transcribe.book": "Transcribing"}
 
 
@@ -16,15 +17,19 @@ def status_lines(status: Mapping[str, Any]) -> Iterable[str]:
     if link["server_name"]:
         yield f"Server: {link['server_name']} at {link['server_url']}"
     if link["last_heartbeat_at"]:
-        yield f"Last heard from it: {_at(link['last_heartbeat_at'])}"
+        yield f"Last heard from it: {at(link['last_heartbeat_at'])}"
     if link["next_try_at"] and not link["online"]:
-        yield f"Next try: {_at(link['next_try_at'])}"
+        yield f"Next try: {at(link['next_try_at'])}"
     for library in status["libraries"]:
         mark = "✓" if library.get("ok") else "!"
         where = f"at {library['path']}" if library["root"] == library["path"] else _mapped(library)
         yield f"{mark} Library “{library['name']}”: {where}"
         if library.get("error"):
             yield f"    {library['error']}"
+    for worker in status.get("workers") or []:
+        yield f"{_WORKERS.get(worker['state'], '○')} Worker “{worker['name']}”: {worker['state']}"
+        if worker.get("reason"):
+            yield f"    {worker['reason']}"
     for job in status["jobs"]["running"]:
         progress = job.get("progress") or {}
         doing = _KINDS.get(job["kind"], job["kind"])
@@ -41,7 +46,8 @@ def finding_lines(findings: Iterable[Mapping[str, Any]]) -> Iterable[str]:
             yield f"    {finding['what_to_do']}"
 
 
-def _at(moment: str) -> str:
+def at(moment: str) -> str:
+    """Write a moment of the wire by this machine's own clock."""
     # A person at this terminal has this machine's clock on the wall; --json keeps the wire's own form.
     return f"{from_text(moment).astimezone():%Y-%m-%d %H:%M:%S}"
 

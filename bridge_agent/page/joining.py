@@ -4,6 +4,8 @@ import json
 import shlex
 from dataclasses import dataclass
 
+from bridge_agent.settings import BridgeSettings
+
 PACKAGE = "audiobook-bridge-agent[speech]"
 IMAGE = "audiobook-bridge-agent:speech"
 CERTIFICATE = "bridge-workers.pem"
@@ -36,6 +38,20 @@ class Invited:
     def tls(self) -> bool:
         """Whether the listener speaks https, with a certificate of its own."""
         return self.fingerprint is not None
+
+
+def model_of(asked: str | None, settings: BridgeSettings) -> str | None:
+    """Return the model that a worker's line shall name: the one asked for, else this Bridge's own.
+
+    None where that is every machine's default, or a folder that the other machine hasn't.
+    """
+    ours = settings.speech_model
+    return asked or (ours if ours != BridgeSettings.speech_model and is_name(ours) else None)
+
+
+def is_name(model: str) -> bool:
+    """Tell whether a model is a name that means the same on every machine, and no folder of this one."""
+    return not any(character in model for character in "/\\")
 
 
 def own(invited: Invited) -> tuple[Way, ...]:
@@ -85,7 +101,8 @@ def _quoted(text: str) -> str:
 
 
 def _docker(invited: Invited) -> str:
-    words = ["docker", "run", "-it", "--gpus", "all", "-v", "bridge-worker:/config"]
+    # The image's health is that of a Bridge's page, and a worker has none.
+    words = ["docker", "run", "-it", "--no-healthcheck", "--gpus", "all", "-v", "bridge-worker:/config"]
     words += ["-e", f"BRIDGE_WORKER_URL={invited.url}"]
     if invited.fingerprint:
         words += ["-e", f"BRIDGE_WORKER_FINGERPRINT={invited.fingerprint}"]

@@ -11,11 +11,10 @@ from bridge_agent.page.forms import field
 from bridge_agent.page.pages import home_of
 from bridge_agent.page.parts import Parts, parts_of
 from bridge_agent.page.views_speech import no_engine
-from bridge_agent.settings import BridgeSettings
 from bridge_agent.web.bodies import id_in_path
 from bridge_agent.web.errors import ApiError
 from bridge_agent.worker_api.listener import FOLDER
-from bridge_agent.worker_api.opening import Invitation, Workers
+from bridge_agent.worker_api.opening import Workers
 
 _PEM = "application/x-pem-file"
 
@@ -62,6 +61,7 @@ def workers_page(
         no_engine=no_engine(parts.speech, parts.settings),
         listens=str(parts.settings.worker_listen),
         own_model=parts.settings.speech_model,
+        same_model=joining.is_name(parts.settings.speech_model),
         typed=typed,
         trouble=trouble,
         refresh=0 if trouble else 15,
@@ -82,7 +82,13 @@ async def post_add(request: web.Request) -> web.StreamResponse:
         invitation = await workers_of(parts).invite(name, model.strip() or None)
     except (ApiError, BridgeError) as error:
         return workers_page(request, getattr(error, "status", 400), (name, model), error.message)
-    invited = invited_of(invitation, model.strip() or None, parts.settings)
+    invited = joining.Invited(
+        name=invitation.name,
+        token=invitation.token,
+        url=invitation.url,
+        fingerprint=invitation.fingerprint,
+        model=joining.model_of(model.strip() or None, parts.settings),
+    )
     return show(
         request,
         "worker_added.html",
@@ -93,22 +99,6 @@ async def post_add(request: web.Request) -> web.StreamResponse:
         foreign=joining.foreign(invited),
         certificate=joining.CERTIFICATE,
         live=False,
-    )
-
-
-def invited_of(invitation: Invitation, model: str | None, settings: BridgeSettings) -> joining.Invited:
-    """Return an invitation with the model that its worker shall hear with, if none is given this computer's.
-
-    None is named where that is every machine's default, or a folder that the other one hasn't.
-    """
-    ours = settings.speech_model
-    named = ours not in ("", BridgeSettings.speech_model) and not any(c in ours for c in "/\\")
-    return joining.Invited(
-        name=invitation.name,
-        token=invitation.token,
-        url=invitation.url,
-        fingerprint=invitation.fingerprint,
-        model=model or (ours if named else None),
     )
 
 

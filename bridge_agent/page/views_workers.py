@@ -48,7 +48,7 @@ def row(worker: Worker) -> Row:
         name=worker["name"],
         tag=_TAGS[state],
         facts=_facts(worker),
-        on=tuple(_on(each) for each in worker["on"]),
+        on=_on(worker["on"]),
         trouble=_parked(worker["reason"] or "") if state == "parked" else "",
         seen=seen,
         unseen="" if seen else "has not called in yet",
@@ -70,7 +70,7 @@ def this_computer(speech: Speech | None, settings: BridgeSettings) -> Row:
     here = [(view, (view.get("at_work") or {}).get(views_speech.HERE, 0)) for view in views]
     speeds = [(view.get("speeds") or {}).get(views_speech.HERE, 0.0) for view, count in here if count]
     facts = [
-        ", ".join(engines) or settings.speech_model,
+        ", ".join(engines) or f"model {settings.speech_model}",
         ", ".join(_device(each) for each in devices),
         _speed(max(speeds, default=0.0)),
     ]
@@ -103,7 +103,8 @@ def head(workers: Sequence[Worker], problem: str | None, url: str | None) -> tup
 
 
 def _facts(worker: Worker) -> tuple[str, ...]:
-    hears = " ".join(each for each in (worker["engine"], worker["model"]) if each)
+    model = worker["model"] or ""
+    hears = f"{worker['engine']} {model}".strip() if worker["engine"] else model and f"model {model}"
     device = _device(worker["device"]) if worker["device"] else ""
     found = (hears, device, _speed(worker["seconds_per_second"] or 0.0))
     return tuple(each for each in found if each)
@@ -119,8 +120,17 @@ def _speed(speed: float) -> str:
     return f"{speed:.0f} s of audio a second" if speed >= 10 else f"{speed:.1f} s of audio a second"
 
 
-def _on(part: Mapping[str, Any]) -> str:
-    return f"Part {part['part']} of {part['title']}" if part["title"] else f"Part {part['part']} of a book"
+def _on(parts: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    books: dict[str, list[int]] = {}
+    for each in parts:
+        books.setdefault(each["title"], []).append(each["part"])
+    return tuple(f"{_numbered(sorted(numbers))} of {title or 'a book'}" for title, numbers in books.items())
+
+
+def _numbered(numbers: Sequence[int]) -> str:
+    if len(numbers) == 1:
+        return f"Part {numbers[0]}"
+    return f"Parts {', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"
 
 
 def _parts(count: int, title: str) -> str:

@@ -27,9 +27,10 @@ def page(folder: Path, status: int, body: object) -> Iterator[list[tuple[str, st
             asked.append((self.command, self.path, json.loads(raw) if raw else None))
             self.send_response(status)
             self.end_headers()
-            self.wfile.write(json.dumps(body).encode())
+            if body is not None:
+                self.wfile.write(json.dumps(body).encode())
 
-        do_GET = do_PUT = do_POST = answer
+        do_GET = do_PUT = do_POST = do_DELETE = answer
 
         def log_message(self, *_: object) -> None:
             """Stay silent."""

@@ -1,0 +1,82 @@
+"""The commands about workers: what they ask the running Bridge, and what they print."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bridge_agent.app import commands_workers
+from bridge_agent.base.errors import BridgeError, ExitCode
+from tests.unit.app.test_commands import page
+
+TOKEN = "wrk_" + "a" * 43
+MADE = {
+    "id": 3,
+    "name": "games-room",
+    "token": TOKEN,
+    "url": "https://10.0.0.5:13381",
+    "fingerprint": "ab" * 32,
+}
+ROW = {
+    "id": 3,
+    "name": "games-room",
+    "model": "large-v3",
+    "created_at": "2026-01-01T00:00:00.000Z",
+    "last_seen_at": None,
+    "state": "offline",
+}
+
+Capture = pytest.CaptureFixture[str]
+
+
+def test_adding_prints_the_token_once_and_lines_that_do_not_hold_it(tmp_path: Path, capsys: Capture) -> None:
+    with page(tmp_path, 201, MADE) as asked:
+        assert commands_workers.add("games-room", "large-v3", tmp_path, False) is ExitCode.DONE
+    assert asked == [("POST", "/api/workers/tokens", {"name": "games-room", "model": "large-v3"})]
+    told = capsys.readouterr().out
+    assert told.count(TOKEN) == 1
+    assert f"worker --url https://10.0.0.5:13381 --fingerprint {'ab' * 32}" in told
+    assert "BRIDGE_SPEECH_MODEL=large-v3" in told
+
+
+def test_adding_as_json_is_the_answer_itself(tmp_path: Path, capsys: Capture) -> None:
+    with page(tmp_path, 201, MADE) as asked:
+        commands_workers.add("games-room", None, tmp_path, True)
+    assert asked == [("POST", "/api/workers/tokens", {"name": "games-room", "model": None})]
+    assert json.loads(capsys.readouterr().out) == MADE
+
+
+def test_a_model_that_this_bridge_was_given_is_named_and_a_folder_is_not(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BRIDGE_SPEECH_MODEL", "medium")
+    with page(tmp_path, 201, MADE):
+        commands_workers.add("games-room", None, tmp_path, False)
+    assert "BRIDGE_SPEECH_MODEL=medium" in capsys.readouterr().out
+    monkeypatch.setenv("BRIDGE_SPEECH_MODEL", "/srv/models/medium")
+    with page(tmp_path, 201, MADE):
+        commands_workers.add("games-room", None, tmp_path, False)
+    assert "BRIDGE_SPEECH_MODEL" not in capsys.readouterr().out
+
+
+def test_the_list_names_each_workers_state(tmp_path: Path, capsys: Capture) -> None:
+    with page(tmp_path, 200, {"workers": [ROW]}) as asked:
+        commands_workers.list_(tmp_path, False)
+    assert asked == [("GET", "/api/workers/tokens", None)]
+    assert capsys.readouterr().out == "   3  games-room  offline  has not called in yet  large-v3\n"
+    with page(tmp_path, 200, {"workers": []}):
+        commands_workers.list_(tmp_path, False)
+    assert "token add NAME" in capsys.readouterr().out
+
+
+def test_revoking_asks_for_that_one(tmp_path: Path, capsys: Capture) -> None:
+    with page(tmp_path, 204, None) as asked:
+        assert commands_workers.revoke(3, tmp_path, True) is ExitCode.DONE
+    assert asked == [("DELETE", "/api/workers/tokens/3", None)]
+    assert json.loads(capsys.readouterr().out) == {"id": 3, "revoked": True}
+
+
+def test_a_refusal_is_the_pages_own_sentence(tmp_path: Path) -> None:
+    said = {"error": {"code": "not_found", "message": "No worker has this id; look at the list."}}
+    with page(tmp_path, 404, said), pytest.raises(BridgeError, match="No worker has this id"):
+        commands_workers.revoke(9, tmp_path, False)
