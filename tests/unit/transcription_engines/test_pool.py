@@ -166,6 +166,7 @@ async def test_a_cancelled_child_that_stops_by_itself_keeps_its_model(pool_of, q
     while not (children := [c for c in pool.view()["children"] if c["state"] == "busy"]):
         await asyncio.sleep(0.01)
     process = psutil.Process(children[0]["pid"])
+    await asyncio.sleep(0.3)
     work.cancel()
     with pytest.raises(asyncio.CancelledError):
         await work
