@@ -10,7 +10,7 @@
                                                           │         stat the mount  pipeline: a task a part
                                                           │                            ▲    ▲        ▲
                                                           │          engine children ──┘    │        │
-                                                          └─ worker listener: /worker/v1 … ─┘  /tasks … ─ machines
+                                                          └─ worker listener: /worker/v1 ─┘  /tasks ─ machines
 ```
 
 One fact flows one way: the server owns what was asked for and who holds it; the Bridge owns what it did; a
