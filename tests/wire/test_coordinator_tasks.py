@@ -138,6 +138,17 @@ async def test_registrations_leases_and_results_outlive_a_restart(rig: Coordinat
 # ---- results
 
 
+async def test_a_shard_is_to_be_read_by_whoever_has_a_token(w: Caller, v: Caller) -> None:
+    await w.search(ONE)
+    task = await w.claimed()
+    assert (await v.get(task["input"]["uri"])).raw == ONE
+
+
+async def test_what_the_original_has_beside_the_contract_is_not_here(w: Caller) -> None:
+    for method, path in (("GET", "/metrics"), ("POST", "/worker-tokens/exchange")):
+        assert (await w.call(method, path)).raw == b"404 page not found\n"
+
+
 async def test_a_result_said_again_is_taken_from_anybody(w: Caller, v: Caller) -> None:
     job = await w.search(ONE)
     task = await w.claimed()

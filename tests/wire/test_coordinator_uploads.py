@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -110,6 +111,30 @@ async def test_an_upload_that_breaks_off_leaves_nothing_behind(rig: CoordinatorR
     headers = {"Content-Type": "multipart/form-data; boundary=b"}
     with pytest.raises((aiohttp.ClientError, RuntimeError)):
         await w.call("POST", "/jobs/upload", raw=broken(), headers=headers)  # type: ignore[arg-type]
+    for _ in range(100):
+        if rig.stored() == []:
+            break
+        await asyncio.sleep(0.02)
+    assert rig.stored() == []
+    assert (await w.claim()).status == 204
+
+
+async def test_an_upload_whose_sender_leaves_at_the_last_moment_is_whole_or_gone(
+    rig: CoordinatorRig, w: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin, begun = jobs.begin, asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def slow(*args: object) -> object:
+        loop.call_soon_threadsafe(begun.set)
+        time.sleep(0.2)
+        return begin(*args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(jobs, "begin", slow)
+    sending = asyncio.ensure_future(w.upload(SEARCHED, ASKED, table(TABLE)))
+    await begun.wait()
+    sending.cancel()
+    await asyncio.gather(sending, return_exceptions=True)
     for _ in range(100):
         if rig.stored() == []:
             break

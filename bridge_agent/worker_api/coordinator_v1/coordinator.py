@@ -48,6 +48,13 @@ class Coordinator:
         self._parts = parts
         self.speech = speech
 
+    async def ask(self) -> None:
+        """Ask all stores behind this wire something; raises whatever is wrong with one."""
+        await self.uploads.ask()
+        await self._tokens.registration("")
+        if self._parts is not None:
+            await self._parts.ask()
+
     # ---- workers
 
     async def register(self, member: Member, wanted: Register) -> dict[str, Any]:

@@ -67,6 +67,10 @@ class Parts:
         self._recording_ids = recording_ids
         self._terms = Terms(uploads.lease_s)
 
+    async def ask(self) -> None:
+        """Ask the pipeline's store something; raises whatever is wrong with it."""
+        await self._service.task(0)
+
     async def claim(self, caller: Caller) -> Claimed | None:
         """Claim the next part, None where there is none for this worker."""
         lease = await self._service.claim(_worker(caller), self._terms)

@@ -33,10 +33,11 @@ _log = logging.getLogger(__name__)
 
 
 async def health(request: web.Request) -> web.Response:
-    """GET /health: the truth about the store."""
+    """GET /health: the truth about the stores."""
     try:
-        await within(_HEALTH_S, request.app[COORDINATOR].uploads.reachable())
-    except Exception:
+        await within(_HEALTH_S, request.app[COORDINATOR].ask())
+    except Exception as error:
+        _log.warning("A store of the worker listener gives no answer: %s", error)
         return answers.answer({"status": "unavailable"}, 503)
     return answers.answer({"status": "ok"})
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from bridge_agent.base.errors import BridgeError
 from bridge_agent.base.threads import in_thread
 from bridge_agent.store import Database
 from bridge_agent.worker_api.uploads import jobs
@@ -166,11 +167,16 @@ class Intake:
 
     @contextlib.asynccontextmanager
     async def _settled(self, aside: Path, job_id: str) -> AsyncIterator[None]:
-        """Move an upload's files into place; they go again where no job comes of them."""
-        await in_thread(self._files.settle_job, aside, job_id)
+        """Move an upload's files into place; they go again where no job comes of them.
+
+        A caller that goes away may leave a job behind that is written a moment later: that goes too.
+        """
         try:
+            await in_thread(self._files.settle_job, aside, job_id)
             yield
         except BaseException:
+            with contextlib.suppress(BridgeError):
+                await self._db.write(lambda c: jobs.forget_id(c, job_id))
             await self._files.remove_job(job_id)
             raise
 

@@ -147,3 +147,8 @@ def forget(c: sqlite3.Connection, number: int) -> None:
 def keep_parts(c: sqlite3.Connection, number: int, counts: Mapping[str, int]) -> None:
     """Remember how many parts of audio were in each state at a job's end."""
     c.execute(SQL["keep_parts"], {"number": number, "parts": json.dumps(counts)})
+
+
+def forget_id(c: sqlite3.Connection, job_id: str) -> None:
+    """Drop a job by its id, if there is one."""
+    c.execute(SQL["forget_id"], {"id": job_id})

@@ -62,3 +62,6 @@ DELETE FROM jobs WHERE number = :number;
 
 -- keep_parts: how many parts of audio were in each state at the end
 UPDATE jobs SET parts = :parts WHERE number = :number;
+
+-- forget_id: drop a job that nobody was told of
+DELETE FROM jobs WHERE id = :id;

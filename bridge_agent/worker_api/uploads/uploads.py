@@ -100,10 +100,9 @@ class Uploads:
         await self.files.tidy(job_ids, parts)
         self._spawner.spawn(self._sweep(), "sweep of uploaded jobs")
 
-    async def reachable(self) -> bool:
-        """Tell whether the store answers."""
-        await self._db.read(lambda c: c.execute("SELECT 1").fetchone())
-        return True
+    async def ask(self) -> None:
+        """Ask the store something; raises whatever is wrong with it."""
+        await self._db.read(lambda c: jobs.by_number(c, 0))
 
     # ---- jobs
 
