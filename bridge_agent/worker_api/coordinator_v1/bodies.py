@@ -1,6 +1,7 @@
 """Bodies as the original server reads them: one JSON object, names in any case, nothing that is unknown."""
 
 import json
+import math
 import uuid
 from typing import Any, TypeVar, get_args, get_origin
 
@@ -49,7 +50,12 @@ def parse(raw: bytes) -> Any:  # noqa: ANN401 - JSON of any shape
     """Read one JSON value, objects as Pairs; raises Invalid."""
     try:
         return _sound(
-            json.loads(raw.decode("utf-8", "replace"), object_pairs_hook=Pairs, parse_constant=_none)
+            json.loads(
+                raw.decode("utf-8", "replace"),
+                object_pairs_hook=Pairs,
+                parse_constant=_none,
+                parse_float=_finite,
+            )
         )
     except (ValueError, RecursionError) as error:
         raise Invalid("The body is not valid JSON.") from error
@@ -114,6 +120,13 @@ def _value(value: Any, wanted: Any) -> Any:  # noqa: ANN401 - JSON of any shape
 
 def _none(name: str) -> Any:  # noqa: ANN401
     raise ValueError(f"{name} is no JSON")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is too large")
+    return number
 
 
 def _sound(value: Any) -> Any:  # noqa: ANN401 - JSON of any shape

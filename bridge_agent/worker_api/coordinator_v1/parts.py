@@ -2,17 +2,16 @@
 
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from bridge_agent.base.clock import Clock, later, to_text
 from bridge_agent.base.threads import in_thread
 from bridge_agent.protocol.coordinator import GIVEN_BACK, TRANSCRIBE
-from bridge_agent.transcription.model import RATE
+from bridge_agent.transcription.model import RATE, Settings
 from bridge_agent.transcription.pipeline.hearing import context
 from bridge_agent.transcription.pipeline.pipeline import Pipeline
-from bridge_agent.transcription.pipeline.recordings import Recording
 from bridge_agent.transcription.pipeline.tasks import Phase, Task
 from bridge_agent.worker_api.coordinator_v1.claimed import Caller, Claimed, Settled
 from bridge_agent.worker_api.coordinator_v1.part_ids import NumberedIds
@@ -44,6 +43,14 @@ from bridge_agent.worker_api.uploads.uploads import Stretch, Uploads
 FLAC = "audio/flac"
 
 
+class _Book(NamedTuple):
+    """What a part is told of the whole that it belongs to."""
+
+    plan_hash: str
+    job_id: str
+    settings: Settings | None
+
+
 class Parts:
     """What this wire does with the pipeline's parts; task ids are numbers of the pipeline's here.
 
@@ -65,6 +72,7 @@ class Parts:
         self._clock = clock
         self.ids = ids
         self._recording_ids = recording_ids
+        self._books: dict[int, _Book] = {}
         self._terms = Terms(uploads.lease_s)
 
     async def ask(self) -> None:
@@ -207,37 +215,45 @@ class Parts:
             raise Invalid(bad.message) from bad
 
     async def _claimed(self, task: Task) -> Claimed:
-        recording = await self._pipeline.get(task.recording_id)
+        book = await self._book(task)
         return Claimed(
             task_id=self.ids.of(task.id),
-            job_id=self._job_id(recording, task.recording_id),
+            job_id=book.job_id,
             chunk_index=task.number,
             workload=TRANSCRIBE,
             input_sha256=task.sha256 or "",
-            parameters=_parameters(recording, task),
+            parameters={} if book.settings is None else _parameters(book.settings, task),
             attempt=task.turn,
             lease_expires_at=to_text(later(self._clock.now(), self._terms.seconds)),
         )
 
     async def _settled(self, task: Task, status: str) -> Settled:
-        recording = await self._pipeline.get(task.recording_id)
-        return Settled(self.ids.of(task.id), self._job_id(recording, task.recording_id), status)
+        return Settled(self.ids.of(task.id), (await self._book(task)).job_id, status)
 
-    def _job_id(self, recording: Recording | None, recording_id: int) -> str:
-        if recording is not None and recording.sender == SENDER and recording.addressee:
-            return recording.addressee
-        return self._recording_ids.of(recording_id)
+    async def _book(self, task: Task) -> _Book:
+        """Return what a part belongs to; remembered while its plan is the one that is worked on."""
+        offer = self._pipeline.offers.get(task.recording_id)
+        known = self._books.get(task.recording_id)
+        if offer is not None and known is not None and known.plan_hash == offer.plan.hash:
+            return known
+        recording = await self._pipeline.get(task.recording_id)
+        job_id = self._recording_ids.of(task.recording_id)
+        if recording is None or recording.plan is None:
+            return _Book("", job_id, None)
+        if recording.sender == SENDER and recording.addressee:
+            job_id = recording.addressee
+        book = _Book(recording.plan.hash, job_id, recording.plan.settings)
+        self._books = {id_: each for id_, each in self._books.items() if id_ in self._pipeline.offers}
+        self._books[task.recording_id] = book
+        return book
 
 
 def _worker(caller: Caller) -> WorkerId:
     return WorkerId(caller.token_id, caller.name, caller.model, caller.worker_id)
 
 
-def _parameters(recording: Recording | None, task: Task) -> dict[str, Any]:
+def _parameters(settings: Settings, task: Task) -> dict[str, Any]:
     """Return how a part is to be heard; `hints` and `seed` make equal parts give equal words."""
-    if recording is None or recording.plan is None:
-        return {}
-    settings = recording.plan.settings
     heard = context(settings, settings.model, task.part_key)
     found: Mapping[str, Any] = {
         "language": settings.language,
