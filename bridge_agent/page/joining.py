@@ -127,9 +127,11 @@ def _voicy(invited: Invited) -> tuple[Setting, ...]:
 
 
 def _voicy_notes(invited: Invited) -> tuple[str, ...]:
+    what = "Its program, VOICY_WORKER_TRANSCRIBE_EXECUTABLE and …_ARGS_JSON, stays as it is."
     if invited.tls:
-        return (_CERTIFICATE.format("NODE_EXTRA_CA_CERTS"),)
+        return (what, _CERTIFICATE.format("NODE_EXTRA_CA_CERTS"))
     return (
+        what,
         "This kind takes audio by https alone, unless it runs on this machine: set BRIDGE_WORKER_TLS to on, "
         "start the Bridge again, and invite it anew.",
     )

@@ -62,7 +62,8 @@ def this_computer(speech: Speech | None, settings: BridgeSettings) -> Row:
     missing = views_speech.no_engine(speech, settings)
     if speech is None or missing is not None:
         why = views_speech.NOT_INSTALLED if missing is None else missing.sentence
-        return Row(None, "This computer", Tag("–", "No engine"), (why,))
+        word = "Not used" if settings.speech_processes == 0 else "No engine"
+        return Row(None, "This computer", Tag("–", word), (why,))
     known = speech.engines.view()["engines"]
     engines = dict.fromkeys(f"{each['name']} {each['model']}" for each in known)
     devices = dict.fromkeys(str(each["device"]) for each in known)
