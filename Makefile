@@ -44,5 +44,5 @@ $(STAMP): $(BIN)/python pyproject.toml
 	@touch $@
 
 $(VENV)/.tested: $(STAMP) pyproject.toml
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,speech]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,speech,cluster]'
 	@touch $@

@@ -1,17 +1,20 @@
 """A book on a real Dask cluster: the same bytes, whatever of the cluster is killed meanwhile."""
 
 import asyncio
+import contextlib
 import subprocess
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
 
 from bridge_agent.base.clock import SystemClock
 from bridge_agent.transcription.pipeline.troubles import Trouble
 from tests.crash.pipeline_child import order
 from tests.crash.test_pipeline_kill import make_book
-from tests.fakes.dask_cluster import ClusterHost, cluster_host, dask_cluster, until
+from tests.fakes import spoken, whisper_base
+from tests.fakes.dask_cluster import ClusterHost, DaskCluster, cluster_host, dask_cluster, until
 from tests.fakes.work_host import host
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -141,3 +144,80 @@ def test_without_the_setting_nothing_of_dask_is_imported():
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert said.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(("any_model", "places", "flagged"), [(True, 2, True), (False, 1, False)])
+async def test_a_worker_with_another_model_keeps_to_the_owners_rule(
+    tmp_path: Path, any_model: bool, places: int, flagged: bool
+):
+    make_book(tmp_path, files=6)
+    # The model of the settings is a folder of this machine, so that each worker hears with its own.
+    async with (
+        dask_cluster(tmp_path / "cluster") as cluster,
+        cluster_host(
+            tmp_path / "bridge", cluster.url, speech_model="/of/this/machine", worker_any_model=any_model
+        ) as bridge,
+    ):
+        await cluster.start_worker("one", BRIDGE_SPEECH_MODEL=MODEL)
+        await bridge.has_places(1)
+        planned = await bridge.cluster.executor.info("", lambda done, total: None)
+        await cluster.start_worker("two", BRIDGE_SPEECH_MODEL="scripted:slow=1.5")
+        await bridge.has_places(2)
+        await bridge.run(order(tmp_path / "books"))
+        results = await bridge.rooms.pipeline.results(bridge.recording)
+        other = [part.result for part in results.parts if part.result.engine.model != planned.model]
+        assert planned.model == MODEL
+        assert [("other_settings" in result.flags) for result in other] == [True] * len(other)
+        assert (bool(other), bridge.cluster.executor.places) == (flagged, places)
+
+
+async def test_an_engine_is_loaded_once_a_worker_and_words_are_told(tmp_path: Path):
+    make_book(tmp_path, files=6)
+    # What loops is heard a second time, so that there is something to tell before the end.
+    model = MODEL + "+loop"
+    async with (
+        dask_cluster(tmp_path / "cluster", "one", "two") as cluster,
+        cluster_host(tmp_path / "bridge", cluster.url, speech_model=model) as bridge,
+    ):
+        await bridge.has_places(2)
+        told: set[str] = set()
+        bridge.rooms.pipeline.on_change = lambda live: told.update(live.under_way.values())
+        book = asyncio.create_task(bridge.run(order(tmp_path / "books")))
+        engines: set[int] = set()
+        while not book.done():
+            await asyncio.sleep(0.2)
+            engines |= bridge_engines(cluster)
+        await book
+        assert any(words.startswith("again again") for words in told)
+        assert len(engines) == 2
+        assert engines == bridge_engines(cluster)
+
+
+async def test_real_words_on_a_cluster_are_those_of_the_local_lane(tmp_path: Path):
+    model = str(whisper_base.model_folder())
+    (tmp_path / "books").mkdir()
+    for path in spoken.DEMO.rglob("*.m*"):
+        (tmp_path / "books" / path.name).symlink_to(path)
+    undisturbed = await alone(tmp_path / "alone", tmp_path / "books", model)
+    async with (
+        dask_cluster(tmp_path / "cluster", "one", "two", BRIDGE_SPEECH_MODEL=model) as cluster,
+        cluster_host(tmp_path / "bridge", cluster.url, speech_model=model) as bridge,
+    ):
+        await bridge.has_places(2)
+        wanted = order(tmp_path / "books")
+        await bridge.run(wanted)
+        made, by = await bridge.made(wanted)
+        assert made == undisturbed
+        assert list(by) == ["the cluster"]
+
+
+def bridge_engines(cluster: DaskCluster) -> set[int]:
+    """Return the ids of the engine children of the cluster's workers."""
+    found = set()
+    for worker in cluster.workers.values():
+        for child in psutil.Process(worker.pid).children():
+            # One that has ended meanwhile is none.
+            with contextlib.suppress(psutil.Error):
+                if "bridge_agent.transcription.engines.child" in child.cmdline():
+                    found.add(child.pid)
+    return found
