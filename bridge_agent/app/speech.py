@@ -15,6 +15,8 @@ from bridge_agent.mapping.mappings import Mappings
 from bridge_agent.page.speech import Speech
 from bridge_agent.protocol.bridge import WorkerStatus
 from bridge_agent.settings import BridgeSettings
+from bridge_agent.transcription.cluster.opening import open_cluster
+from bridge_agent.transcription.pipeline.executor import Together
 from bridge_agent.transcription.pipeline.opening import Transcription, open_transcription
 from bridge_agent.transcription.transcripts import Transcripts, open_transcripts
 from bridge_agent.worker_api.coordinator_v1.opening import open_coordinator
@@ -76,7 +78,11 @@ async def _open_pipeline(
     tasks = Tasks("speech")
     members = await open_members(settings, clock)
     closing.push_async_callback(members.db.close)
-    rooms = await open_transcription(settings, clock, tasks, elsewhere=members.executors)
+    cluster = open_cluster(settings, clock, tasks)
+    if cluster is not None:
+        closing.push_async_callback(cluster.close)
+    elsewhere = Together([] if cluster is None else [cluster.executor], members.executors)
+    rooms = await open_transcription(settings, clock, tasks, elsewhere=elsewhere)
     closing.push_async_callback(rooms.close)
     workers = open_workers(settings, clock, tasks, rooms.pipeline, members)
     coordinator = await open_coordinator(
