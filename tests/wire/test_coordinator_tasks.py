@@ -186,6 +186,18 @@ async def test_a_partials_name_is_only_told_on(w: Caller) -> None:
     assert found.headers["X-Checksum-SHA256"] == sha(b"")
 
 
+@pytest.mark.parametrize("name", ["%FF%FE", "a%00b", "%0D%0AX-Evil: 1", "Gr%C3%BC%C3%9Fe"])
+async def test_odd_names_and_types_of_partials_do_no_harm(w: Caller, name: str) -> None:
+    await w.search(rows=1)
+    id_ = (await w.claimed())["task_id"]
+    headers = {"X-Worker-ID": w.worker_id, "X-Task-Attempt": "1", "Content-Type": "text/ü"}
+    put = await w.call("PUT", f"/tasks/{id_}/artifacts/{name}", raw=b"x", headers=headers)
+    assert put.status == 200
+    found = await w.get(put.body["uri"])
+    assert (found.raw, found.headers["Content-Type"]) == (b"x", "application/octet-stream")
+    assert "X-Evil" not in found.headers
+
+
 async def test_stretches_of_an_input_and_of_a_result_may_be_asked_for(w: Caller) -> None:
     await w.search()
     await w.claimed()
@@ -219,8 +231,9 @@ async def test_results_are_put_together_after_a_restart_that_came_between(
     assert (await w.status(job))["status"] == "reducing"
     assert (await w.post(f"/jobs/{job}/cancel")).error == (409, "job cannot be cancelled")
     await rig.restart([w])
-    await rig.pass_time(1)
-    assert (await w.status(job))["status"] == "completed"
+    async with asyncio.timeout(20):
+        while (await w.status(job))["status"] != "completed":
+            await rig.pass_time(1)
     assert (await w.complete(task["task_id"], put.body["artifact_id"])).body["status"] == "completed"
 
 

@@ -84,9 +84,8 @@ class FormReader:
     def _upload(self, part: BodyPartReader) -> Upload:
         name = PurePosixPath((part.filename or "").replace("\\", "/")).name
         shown = "".join(letter for letter in name if letter.isprintable())[:_NAME_CHARACTERS]
-        kind = part.headers.get("Content-Type", "").strip()
-        plain = kind if kind.isascii() and kind.isprintable() else ""
-        return Upload(shown or "upload", plain or "application/octet-stream", self._pieces(part), self._end)
+        kind = content_type(part.headers.get("Content-Type"))
+        return Upload(shown or "upload", kind, self._pieces(part), self._end)
 
     async def _pieces(self, part: BodyPartReader) -> AsyncIterator[bytes]:
         size = 0
@@ -107,6 +106,12 @@ class FormReader:
             raise Invalid("The form can’t be read to its end.") from error
         if more is not None:
             raise Invalid("Nothing may follow the file.")
+
+
+def content_type(said: str | None) -> str:
+    """Return a type as it was said, where it is one that can be said again."""
+    kind = (said or "").strip()
+    return kind if kind and kind.isascii() and kind.isprintable() else "application/octet-stream"
 
 
 def _parameters(text: str) -> dict[str, Any]:

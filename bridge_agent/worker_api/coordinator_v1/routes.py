@@ -14,7 +14,7 @@ from bridge_agent.worker_api.coordinator_v1 import answers, bodies, messages, se
 from bridge_agent.worker_api.coordinator_v1.claimed import Caller
 from bridge_agent.worker_api.coordinator_v1.coordinator import Coordinator
 from bridge_agent.worker_api.coordinator_v1.entry import COORDINATOR, MEMBER, entry
-from bridge_agent.worker_api.coordinator_v1.form import FormReader
+from bridge_agent.worker_api.coordinator_v1.form import FormReader, content_type
 from bridge_agent.worker_api.uploads.intake import MAX_ATTEMPTS, Chunk
 from bridge_agent.worker_api.uploads.refusals import Invalid, LeasedElsewhere, Refusal, TooLarge
 from bridge_agent.worker_api.workloads.catalogue import TRANSCRIBE
@@ -89,8 +89,9 @@ async def put_artifact(request: web.Request) -> web.Response:
     coordinator = request.app[COORDINATOR]
     if (request.content_length or 0) > coordinator.uploads.limits.partial_bytes:
         raise TooLarge
-    name = request.match_info["filename"]
-    kind = request.headers.get("Content-Type") or "application/octet-stream"
+    # Bytes that are no characters can neither be kept nor said again.
+    name = request.match_info["filename"].encode("utf-8", "replace").decode()
+    kind = content_type(request.headers.get("Content-Type"))
     with _lost_at_worst(request):
         found = await coordinator.hand_in(task_id, caller, attempt, name, kind, _pieces(request))
     return answers.answer(
