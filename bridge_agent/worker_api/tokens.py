@@ -87,6 +87,7 @@ class Tokens:
         self._clock = clock
         self._by_hash: dict[str, Member] = {}
         self._names: dict[int, str] = {}
+        self._hashes: dict[int, str] = {}
         self._seen: dict[int, float] = {}
         self._touched: dict[int, float] = {}
 
@@ -102,7 +103,8 @@ class Tokens:
 
     def get(self, token_id: int) -> Member | None:
         """Return a worker by its token's id."""
-        return next((member for member in self._by_hash.values() if member.id == token_id), None)
+        known = self._hashes.get(token_id)
+        return None if known is None else self._by_hash.get(known)
 
     def name(self, token_id: int) -> str:
         """Return a worker's name, one's too that was revoked since this program began."""
@@ -220,6 +222,7 @@ class Tokens:
     def _keep(self, member: Member) -> Member:
         self._by_hash[member.hash] = member
         self._names[member.id] = member.name
+        self._hashes[member.id] = member.hash
         return member
 
     def _now(self) -> str:

@@ -80,4 +80,4 @@ class Converting:
         return tasks.lying(c, self._recording_id, LOCAL)
 
     def _wanted(self, c: sqlite3.Connection) -> list[int]:
-        return [t.number for t in tasks.of_recording(c, self._recording_id) if t.state == "created"]
+        return tasks.numbers(c, self._recording_id, "created")

@@ -70,6 +70,10 @@ class Desk:
         """Run a unit over the tasks, and tell of the one that it changed."""
         return self._maybe(await self._db.write(unit))
 
+    async def quietly(self, unit: Callable[[sqlite3.Connection], Task | None]) -> Task | None:
+        """Run a unit that changes nothing for others, a sign of life say: nobody is told."""
+        return await self._db.write(unit)
+
     async def read(self, unit: Callable[[sqlite3.Connection], T]) -> T:
         """Run a unit that only reads; nothing may be handed out by what it finds."""
         return await self._db.read(unit)

@@ -201,6 +201,12 @@ def counts(c: sqlite3.Connection, recording_id: int) -> dict[State, int]:
     return {row["state"]: row["parts"] for row in found}
 
 
+def numbers(c: sqlite3.Connection, recording_id: int, state: State) -> list[int]:
+    """Return the numbers of a recording's parts in a state, in their order."""
+    values = {"recording_id": recording_id, "state": state}
+    return [row["number"] for row in c.execute(SQL["numbers"], values).fetchall()]
+
+
 def lying(c: sqlite3.Connection, recording_id: int, here: str) -> int:
     """Return how many cut parts lie ready or are heard by holders whose names begin so.
 

@@ -125,6 +125,9 @@ SELECT * FROM tasks WHERE state = :state ORDER BY recording_id, number, id;
 SELECT state, count(*) AS parts, sum(samples) AS samples FROM tasks
 WHERE recording_id = :recording_id GROUP BY state;
 
+-- numbers: the parts of a recording that are in a state
+SELECT number FROM tasks WHERE recording_id = :recording_id AND state = :state ORDER BY number;
+
 -- lying: how many cut parts of a recording lie here, those in the hands of other machines not among them
 SELECT count(*) AS parts FROM tasks
 WHERE recording_id = :recording_id AND state = 'converted' AND (holder IS NULL OR holder GLOB :here);

@@ -39,6 +39,7 @@ class Failing:
         self._holds = holds
         self._wanted = wanted
         self._in_a_row: dict[int, list[int]] = {}
+        self._refusers: set[int] = set()
 
     def succeeded(self, token_id: int) -> None:
         """A worker has done a part, or a person has looked at it: it begins anew."""
@@ -51,9 +52,16 @@ class Failing:
             for member in self._tokens.members()
             if member.id != token_id and member.may_work and self._tokens.there(member.id)
         }
-        if any(each.places and not each.pulls for each in self._pipeline.executors):
+        if any(not each.pulls and each.places for each in self._pipeline.executors):
             there.add(None)
         return there
+
+    def refuser(self, token_id: int) -> int | None:
+        """Return the token whose refusals count when it claims: none where nobody else could do the parts.
+
+        Those from before a restart are asked about anew.
+        """
+        return token_id if token_id in self._refusers and self.others(token_id) else None
 
     async def fail(self, task: Task, worker: WorkerId, message: str, *, retryable: bool) -> FallenTo:
         """Write a failure down; raises LeaseLost.
@@ -91,6 +99,8 @@ class Failing:
         # The last try is over: whoever claims it next makes it dead, and nobody need wait for that.
         pause = 0.0 if refused or task.tries >= retries.most_tries else retries.pause(task.tries)
         following = to_text(later(now, pause))
+        if refused:
+            self._refusers.add(worker.token_id)
 
         def unit(c: sqlite3.Connection) -> Task | None:
             if refused:

@@ -1,5 +1,6 @@
 """Holds: which parts are in workers' hands, and until when by the monotonic clock (law 5)."""
 
+from collections import defaultdict
 from dataclasses import dataclass
 
 from bridge_agent.base.clock import Clock
@@ -27,6 +28,7 @@ class Holds:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._holds: dict[int, Hold] = {}
+        self._of: defaultdict[int, dict[int, Hold]] = defaultdict(dict)
 
     def __len__(self) -> int:
         return len(self._holds)
@@ -37,11 +39,16 @@ class Holds:
 
     def of(self, token_id: int) -> list[Hold]:
         """Return what a token's workers hold and have not been silent about for too long."""
-        return [hold for hold in self.all() if hold.token_id == token_id and self._lives(hold)]
+        own = self._of.get(token_id)
+        return [hold for _, hold in sorted(own.items()) if self._lives(hold)] if own else []
+
+    def works(self, token_id: int) -> bool:
+        """Tell whether a token's workers hold anything, and live."""
+        return any(self._lives(hold) for hold in self._of.get(token_id, {}).values())
 
     def alive(self) -> list[int]:
         """Return the tasks whose claims live."""
-        return [hold.task.id for hold in self.all() if self._lives(hold)]
+        return [hold.task.id for hold in self._holds.values() if self._lives(hold)]
 
     def lives(self, claim: Claim) -> bool:
         """Tell whether a claim lives."""
@@ -50,7 +57,9 @@ class Holds:
 
     def keep(self, task: Task, seconds: float) -> None:
         """Hold a task for so many seconds from now."""
-        self._holds[task.id] = Hold(task, self._clock.monotonic() + seconds)
+        self.drop(task.id)
+        hold = Hold(task, self._clock.monotonic() + seconds)
+        self._holds[task.id] = self._of[hold.token_id][task.id] = hold
 
     def get(self, task_id: int) -> Hold | None:
         """Return the hold of a task."""
@@ -58,13 +67,16 @@ class Holds:
 
     def drop(self, task_id: int) -> Hold | None:
         """Forget a hold."""
-        return self._holds.pop(task_id, None)
+        hold = self._holds.pop(task_id, None)
+        if hold is not None:
+            self._of[hold.token_id].pop(task_id, None)
+        return hold
 
     def drop_this(self, hold: Hold) -> bool:
         """Forget a hold, unless its part is held anew meanwhile; tell whether it was there."""
         if self._holds.get(hold.task.id) is not hold:
             return False
-        del self._holds[hold.task.id]
+        self.drop(hold.task.id)
         return True
 
     def over(self) -> list[Hold]:

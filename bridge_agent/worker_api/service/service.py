@@ -67,7 +67,7 @@ class WorkService:
         self._watching = Watching(clock, pipeline, tokens, self.holds)
         self._sweeping = Sweeping(clock, pipeline, self.holds, self._watching)
         self._sweep: asyncio.Task[None] | None = None
-        executors.working = lambda token_id: bool(self.holds.of(token_id))
+        executors.working = self.holds.works
         self.on_change: Callable[[], None] | None = None
         """Called when what `workers` answers may have changed."""
 
@@ -157,6 +157,7 @@ class WorkService:
                 c, ref, ends, to_text(now), phase=phase, was=was, notes=notes, ready=phase == "ready"
             ),
             terms,
+            quietly=True,
         )
         if lease is None:
             raise LeaseLost
@@ -307,7 +308,6 @@ class WorkService:
 
     def _wanted(self, worker: WorkerId, terms: Terms, phase: Phase, *, newest: bool = False) -> Wanted:
         now = self._clock.now()
-        others = self._failing.others(worker.token_id)
         return Wanted(
             recordings=[id_ for id_, offer in self._pipeline.offers.items() if self._suits(worker, offer)],
             holder=worker.holder,
@@ -317,13 +317,15 @@ class WorkService:
             most_tries=self._desk.retries.most_tries,
             held=self.holds.alive(),
             newest=newest,
-            refuser=worker.token_id if others else None,
+            refuser=self._failing.refuser(worker.token_id),
         )
 
     def _suits(self, worker: WorkerId, offer: Offer) -> bool:
         return self._any_model or worker.model == offer.model
 
-    async def _leased(self, unit: Callable[[sqlite3.Connection], Task | None], terms: Terms) -> Lease | None:
+    async def _leased(
+        self, unit: Callable[[sqlite3.Connection], Task | None], terms: Terms, *, quietly: bool = False
+    ) -> Lease | None:
         """Run a unit that claims or renews, and keep its hold; a dead task comes without one."""
         found: list[Told | None] = []
 
@@ -332,7 +334,7 @@ class WorkService:
             found.append(None if task is None else leases.told(c, task))
             return task
 
-        task = await self._desk.write(whole)
+        task = await (self._desk.quietly if quietly else self._desk.write)(whole)
         if task is None:
             return None
         if task.holder is None:
