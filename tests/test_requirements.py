@@ -1,6 +1,6 @@
 """Every numbered requirement of the protocol has at least one test that names it."""
 
-import ast
+import re
 from pathlib import Path
 
 TESTS = Path(__file__).parent
@@ -15,17 +15,20 @@ ALL = [
 ]
 
 
+_MARK = re.compile(r"^@pytest\.mark\.requirement\(([^)]*)\)", re.MULTILINE)
+_TEST = re.compile(r"^(?:async )?def (test_\w+)", re.MULTILINE)
+
+
 def named_requirements() -> dict[str, list[str]]:
     """Return requirement → the tests that carry its mark."""
     named: dict[str, list[str]] = {}
     for path in TESTS.rglob("test_*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                continue
-            for mark in node.decorator_list:
-                if isinstance(mark, ast.Call) and ast.unparse(mark.func).endswith("mark.requirement"):
-                    for argument in mark.args:
-                        named.setdefault(ast.literal_eval(argument), []).append(node.name)
+        text = path.read_text(encoding="utf-8")
+        for mark in _MARK.finditer(text):
+            test = _TEST.search(text, mark.end())
+            assert test is not None, f"{path.name} marks something that is no test"
+            for requirement in re.findall(r'"([^"]+)"', mark[1]):
+                named.setdefault(requirement, []).append(test[1])
     return named
 
 
