@@ -79,7 +79,7 @@ class Wire:
 
     def add_routes(self, app: web.Application) -> None:
         """Mount it: its paths are taken in any case, and with a slash at their end."""
-        app.router.add_route("*", "/{worker:(?i:worker/v1)}{tail:(?:/.*)?}", self.handle)
+        app.router.add_route("*", "/{worker:(?i:worker/v1)}{tail:(?:/(?s:.*))?}", self.handle)
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Answer a request; whatever goes wrong is JSON, and never a page."""
