@@ -216,24 +216,25 @@ async def _crowded(bridge: Host, place: Path, wire: str, file: str) -> list[Row]
     wanted = Crowd(invited[0].url, [each.token for each in invited], wire, SECONDS)
     (place / "crowd.json").write_text(json.dumps(asdict(wanted)))
     me = psutil.Process()
-    before, began = sum(me.cpu_times()[:2]), perf_counter()
+    before = sum(me.cpu_times()[:2])
     words = ("-m", "tests.benchmarks.worker_crowd", str(place / "crowd.json"))
     child = await asyncio.create_subprocess_exec(sys.executable, *words, stdout=asyncio.subprocess.PIPE)
     said, _ = await child.communicate()
-    busy = (sum(me.cpu_times()[:2]) - before) / (perf_counter() - began)
+    used = sum(me.cpu_times()[:2]) - before
     done = await _number(bridge, "SELECT count(*) FROM tasks WHERE state = 'done'")
     under_way.cancel()
     await asyncio.wait({under_way})
-    return _crowd_rows(wire, Seen(**json.loads(said)), busy, done)
+    return _crowd_rows(wire, Seen(**json.loads(said)), used, done)
 
 
-def _crowd_rows(wire: str, seen: Seen, busy: float, done: int) -> list[Row]:
+def _crowd_rows(wire: str, seen: Seen, used: float, done: int) -> list[Row]:
     claimed = len(seen.claims) - seen.nothing
     late = percentile(seen.claims, 0.99)
     whole = seen.handed_in == done and not seen.odd
     note = (
         f"median {percentile(seen.claims, 0.5) * 1e3:.0f} ms; {claimed / seen.seconds:.0f} claims/s; "
-        f"the Bridge’s process at {busy:.0%} of a core; {done} parts done, {len(seen.odd)} refusals"
+        f"the Bridge’s process at {used / seen.seconds:.0%} of a core, "
+        f"{used / max(1, done) * 1e3:.1f} ms a part; {done} parts done, {len(seen.odd)} refusals"
         f"{f', like {seen.odd[0]}' if seen.odd else ''}; load average {os.getloadavg()[0]:.1f}"
     )
     what = f"claim, {CROWD} workers with parts of a second, {wire}, 99th percentile"
