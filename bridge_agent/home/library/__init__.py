@@ -21,7 +21,7 @@ them where they hurt. K: kept; B: bettered; –: not ours.
 | A-22, A-34, A-43 | B discs and folders in natural order, also with gaps, the intro first |
 | A-26, A-27 | B formats and copies are versions, not more tracks |
 | A-28 | K one title of two authors is two books |
-| A-29, A-30 | B a file that can't be read makes its book incomplete; empty ones alone are no book |
+| A-29, A-30 | B a file that is empty or closed makes its book incomplete, an odd header is noted |
 | A-31 | K extensions |
 | A-32 | B folders named after formats are no level; – ebooks |
 | A-33, A-35…A-42, A-46, A-48, A-49 | K whichever of tags and names tells more apart, a tie to the tags |

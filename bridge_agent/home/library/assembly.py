@@ -13,7 +13,7 @@ from bridge_agent.home.library.grouping import Group
 from bridge_agent.home.library.metadata import Metadata, metadata_of
 from bridge_agent.home.library.names import read_names
 from bridge_agent.home.library.order import in_order
-from bridge_agent.home.library.tags import EMPTY
+from bridge_agent.home.library.tags import EMPTY, UNREADABLE
 from bridge_agent.home.library.text import nfc, sort_key, words
 from bridge_agent.home.library.versions import tell_versions
 from bridge_agent.home.library.wholeness import lacking
@@ -58,6 +58,10 @@ class Assembled:
         return hashlib.blake2b(msgspec.json.encode(stored), digest_size=16).hexdigest()
 
 
+_NOT_THERE = frozenset({EMPTY, UNREADABLE})
+"""What a file may say that makes its book incomplete; one with an odd header is there all the same."""
+
+
 def assemble(group: Group) -> Assembled | None:
     """Make a book of a group of files, or None where none of its audio has a single byte (A-29, A-30)."""
     sound = [file for file in group.audio if file.said.broken != EMPTY and file.size]
@@ -70,7 +74,8 @@ def assemble(group: Group) -> Assembled | None:
     tracks = counted.files
     names = read_names(group.levels, root_file=len(group.levels) == 1 and not in_folder)
     known = metadata_of(names, tracks, group.others)
-    notes = _notes(group, tracks, lacking(counted))
+    gap = lacking(counted)
+    notes = _notes(group, tracks, gap)
     cover = cover_of(group.others, tracks)
     return Assembled(
         path=group.path,
@@ -84,7 +89,7 @@ def assemble(group: Group) -> Assembled | None:
         size=sum(file.size for file in tracks),
         tracks=tracks,
         roles=_roles(tracks, versions.others, group.others, cover),
-        whole=not notes,
+        whole=not gap and not any(file.said.broken in _NOT_THERE for file in group.audio),
         evidence=evidence_of(tracks),
         details=_details(known, tracks, versions.others, cover, notes),
     )
@@ -103,7 +108,7 @@ def evidence_of(tracks: tuple[File, ...]) -> str:
 
 
 def _notes(group: Group, tracks: tuple[File, ...], gap: str) -> list[str]:
-    """Return a sentence for each thing that keeps a book from being whole."""
+    """Return a sentence for each thing that a person should know of a book's files."""
     notes = [gap] if gap else []
     for file in group.audio:
         if file.said.broken:

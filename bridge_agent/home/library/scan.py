@@ -36,7 +36,7 @@ _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-RULES = 1
+RULES = 2
 """Raised when the rules sort the same files into other books: the next scan then sorts all shelves anew."""
 
 _ROOT_S = 20.0

@@ -3,7 +3,7 @@
 Bettered against Audiobookshelf: A-10 (distinct long m4b files side by side are books of their own), A-11,
 A-12 (a stray file never swallows the folders beside it; it is a book of its own), A-16, A-17, A-18, A-19,
 A-22 (wider names of discs and parts are parts of one book, in order), A-26, A-27 (formats and copies are
-versions, not more tracks), A-29 (audio that can't be read is an incomplete book rather than none), A-30 (a
+versions, not more tracks), A-29 (audio with an odd header is a book, and noted, rather than none), A-30 (a
 book with an empty file is incomplete), A-32 (`Audio` and `Ebook` side by side are one book). Not ours: A-04
 and what A-32 says of ebooks (the index holds audio).
 """
@@ -261,10 +261,10 @@ def test_a_10_long_files_of_any_format_without_a_number_are_books() -> None:
     assert len(books(file("Au/01 Emma.mp3", **long), file("Au/02 Harriet.mp3", **long))) == 1
 
 
-def test_a_29_empty_audio_is_no_book_and_broken_audio_an_incomplete_one() -> None:
+def test_a_29_empty_audio_is_no_book_and_audio_with_an_odd_header_is_noted() -> None:
     assert books(file("Au/T/a.mp3", size=0, broken=EMPTY, duration=None)) == []
     book = one(file("Au/T/a.mp3", broken=BROKEN, duration=None))
-    assert (book.whole, book.duration, book.details.notes) == (False, None, [f"“a.mp3”: {BROKEN}"])
+    assert (book.whole, book.duration, book.details.notes) == (True, None, [f"“a.mp3”: {BROKEN}"])
 
 
 def test_a_30_a_book_with_an_empty_file_is_incomplete_and_does_without_it() -> None:

@@ -484,7 +484,8 @@ async def test_broken_and_empty_files_never_fail_a_scan(shelves: Shelves) -> Non
         (shelves.root / "Au/Part" / name).write_bytes(b"\xff\xfe\x00{[<")
     scan = await shelves.scan()
     assert scan.state == "done"
-    assert await shelves.states() == {"Au/Broken": "incomplete", "Au/Part": "incomplete"}
+    assert await shelves.states() == {"Au/Broken": "whole", "Au/Part": "whole"}
+    assert len(await shelves.notes("Au/Part")) == 1
 
 
 async def test_a_stopped_scan_keeps_what_it_read_and_is_made_up_for(
