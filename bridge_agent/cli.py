@@ -22,6 +22,8 @@ token_app = typer.Typer(
     help="Invite workers by tokens, list and revoke them; say where the Bridge's own token is kept.",
 )
 app.add_typer(token_app, name="token")
+service_app = typer.Typer(no_args_is_help=True, help="Have the system start the Bridge by itself.")
+app.add_typer(service_app, name="service")
 
 DataDir = Annotated[
     Path | None,
@@ -225,6 +227,17 @@ def search(
     from bridge_agent.app import commands_speech
 
     raise typer.Exit(commands_speech.search(words, data_dir, limit=limit, as_json=as_json))
+
+
+@service_app.command("install")
+def service_install(
+    show: Annotated[bool, typer.Option("--print", help="Say what it would do, and do nothing.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Start the Bridge now and at each log-on, as you: by systemd, launchd or the task scheduler."""
+    from bridge_agent.app import commands
+
+    raise typer.Exit(commands.service_install(show, as_json))
 
 
 @token_app.command("where")

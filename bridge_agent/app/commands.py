@@ -96,6 +96,20 @@ def doctor(data_dir: Path | None, as_json: bool) -> ExitCode:
     return ExitCode.FAILED if any(f["level"] == "bad" for f in wire) else ExitCode.DONE
 
 
+def service_install(show: bool, as_json: bool) -> ExitCode:
+    """Have the system start the Bridge by itself, or say what that would do."""
+    from bridge_agent.app import service
+
+    planned = service.planned()
+    if not show:
+        done = service.install(planned)
+        return tell({"done": done}, as_json, *done)
+    path = "" if planned.path is None else str(planned.path)
+    commands = [" ".join(words) for words in planned.commands]
+    answer = {"path": path, "content": planned.content.decode(), "commands": commands}
+    return tell(answer, as_json, *filter(None, [path, planned.content.decode(), *commands]))
+
+
 def paths(data_dir: Path | None, as_json: bool) -> ExitCode:
     """Say where everything lies."""
     from bridge_agent.app.demo import demo_folder
