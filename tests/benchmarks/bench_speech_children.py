@@ -1,7 +1,6 @@
 """Engine children: two against one, the processor after a cancel, the work lost to a kill.
 
-All with Whisper's base model. Speeds are of the seconds by the clock less those in which the work stood in
-line for a processor that others had.
+All with Whisper's base model.
 """
 
 import asyncio
@@ -23,7 +22,7 @@ from bridge_agent.transcription.engines.pool import EnginePool
 from bridge_agent.transcription.engines.wishes import Wishes
 from bridge_agent.transcription.models.models import Models
 from tests.benchmarks import speech_book, speech_child
-from tests.benchmarks.meter import Cost, Meter
+from tests.benchmarks.meter import Cost, Meter, ratio
 from tests.benchmarks.speech_child import DIARY, Wish
 from tests.benchmarks.table import Row
 from tests.fakes import spoken, whisper_base
@@ -71,11 +70,8 @@ async def _two_against_one(folder: Path, model: str) -> list[Row]:
     for quality, least in LEAST.items():
         one = await _heard(folder, model, quality, pcm, processes=1)
         two = await _heard(folder, model, quality, pcm, processes=2)
-        found = one.undisturbed() / two.undisturbed(lanes=2)
-        note = (
-            f"by processor seconds alone: {2 * one.cpu / two.cpu:.2f}; one {one.said()}; two {two.said()}; "
-            f"{os.cpu_count()} processors"
-        )
+        found, how = ratio(one, two, other_lanes=2)
+        note = f"{how}; one {one.said()}; two {two.said()}; {os.cpu_count()} processors"
         what = f"throughput of two children against one, {quality}"
         rows.append(Row(what, f"{found:.2f}", f"≥ {least:g}", found >= least, note))
     return rows
@@ -150,17 +146,19 @@ def _killed(folder: Path, model: str) -> list[Row]:
     book, chance = speech_book.fables(folder, 6), random.Random(7)
     wish = Wish([book.file], model, str(place), processes=2)
     lost: list[tuple[int, float]] = []
-    for _ in range(KILLS):
-        began = _lines(place)
+    for number in range(KILLS):
+        before = len(_lines(place))
         process = subprocess.Popen(
             speech_child.command("pipeline", wish), stdout=subprocess.DEVNULL, cwd=Path(__file__).parents[2]
         )
-        while len(_lines(place)) == len(began) and process.poll() is None:
+        # The first falls on the first parts, the others when some are finished.
+        awaited = "ended" if number else "began"
+        while awaited not in " ".join(_lines(place)[before:]) and process.poll() is None:
             sleep(_LOOK_S)
-        sleep(chance.uniform(0.5, 8.0))
+        sleep(chance.uniform(0.3, 5.0))
         process.kill()
         process.wait()
-        lost.append(_under_way(_lines(place)[len(began) :]))
+        lost.append(_under_way(_lines(place)[before:]))
     ended = speech_child.run("pipeline", wish)
     twice = [number for number, count in _count(_lines(place), "ended").items() if count > 1]
     parts, seconds = max(each[0] for each in lost), max(each[1] for each in lost)

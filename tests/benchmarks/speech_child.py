@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -104,8 +105,10 @@ class Diary(LocalExecutor):
     """Notes in a file which parts are begun and ended, for whoever kills this process."""
 
     folder = Path()
+    began: Callable[[], None] = staticmethod(lambda: None)
 
     async def run(self, work: PartWork, heard: WordsSoFar):
+        type(self).began()
         self.note(f"began {work.number} {work.samples / RATE:.2f}")
         found = await super().run(work, heard)
         self.note(f"ended {work.number} {work.samples / RATE:.2f}")
@@ -132,7 +135,9 @@ async def pipeline(wish: Wish) -> dict[str, Any]:
     try:
         if wish.warm:
             await book(here, order(wish.warm, wish.quality))
-        with Meter() as meter:
+        # Once the first part is heard, the next ones are cut beside.
+        with Meter(beside="audio.child") as meter:
+            Diary.began = staticmethod(meter.mark)
             found = await book(here, order(wish.files, wish.quality))
     finally:
         await here.close()
