@@ -7,8 +7,6 @@ from datetime import UTC
 from typing import Any
 
 from bridge_agent.base.clock import Clock, later
-from bridge_agent.base.memory import give_back
-from bridge_agent.base.threads import in_thread
 from bridge_agent.store import Database
 
 _log = logging.getLogger(__name__)
@@ -32,7 +30,7 @@ class Housekeeping:
 
     def __init__(self, clock: Clock, chores: Sequence[Chore]) -> None:
         self._clock = clock
-        self._chores = [*chores, Chore("memory", HOUR_S, 20.0, _tidy_memory)]
+        self._chores = chores
         self._scheduler: Any = None
 
     def start(self) -> None:
@@ -71,7 +69,3 @@ def integrity(db: Database) -> Chore:
             )
 
     return Chore("integrity", 7 * DAY_S, 7 * DAY_S, look)
-
-
-async def _tidy_memory() -> None:
-    await in_thread(give_back)
