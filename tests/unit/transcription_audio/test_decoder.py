@@ -96,6 +96,10 @@ async def test_a_cut_runs_no_further_ahead_than_allowed_and_stops_when_closed(de
     cutting = decoder.cut(path, made.parts, lambda p: out / f"{p.number}.flac", ahead=1)
     async with contextlib.aclosing(cutting):
         await anext(cutting)
+        async with asyncio.timeout(30):
+            # How soon the one ahead is there is the machine's business, that there are no more is ours.
+            while len(list(out.glob("*.flac"))) < 2:
+                await asyncio.sleep(0.05)
         await asyncio.sleep(1.5)
         assert len(list(out.iterdir())) == 2
     assert children() == []
