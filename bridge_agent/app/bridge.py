@@ -2,7 +2,7 @@
 
 import contextlib
 import logging
-import socket
+import sqlite3
 from collections.abc import Callable
 
 from bridge_agent import __version__
@@ -163,14 +163,9 @@ class Bridge:
 async def _instance(db: Database) -> str:
     """Return this Bridge's own short id, made at the first start: cookies of two on one host never clash."""
 
-    def unit(connection: "object") -> str:
-        run = connection.execute  # type: ignore[attr-defined]
+    def unit(connection: sqlite3.Connection) -> str:
+        run = connection.execute
         run("INSERT OR IGNORE INTO meta (name, value) VALUES ('instance', ?)", (token("", 6),))
         return str(run("SELECT value FROM meta WHERE name = 'instance'").fetchone()[0])
 
     return await db.write(unit)
-
-
-def machine_name() -> str:
-    """Return what the server shows as this Bridge's name when the settings give none."""
-    return socket.gethostname() or "Bridge"

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 import platformdirs
 
@@ -36,8 +36,3 @@ def lies_inside(path: Path, root: Path) -> bool:
     """Tell whether the real path of `path` is `root`'s real path or below it; touches the disk."""
     real, real_root = os.path.realpath(path), os.path.realpath(root)
     return real == real_root or real.startswith(real_root.rstrip(os.sep) + os.sep)
-
-
-def posix(path: PurePosixPath | Path) -> str:
-    """Write a path with `/`, as the wire does."""
-    return path.as_posix()
