@@ -25,13 +25,13 @@ from bridge_agent.transcription.model import RATE
 from bridge_agent.transcription.pipeline.order import Order
 from bridge_agent.transcription.pipeline.recordings import Asker
 from bridge_agent.transcription.pipeline.tools import Tools
-from bridge_agent.transcription.planning import cuts
-from tests.benchmarks.meter import Cost, Meter
+from tests.benchmarks.meter import Cost, Meter, ratio
 from tests.benchmarks.speech_child import order
 from tests.benchmarks.table import Row, percentile
 from tests.benchmarks.worker_crowd import Crowd, Seen
 from tests.crash.test_pipeline_kill import tones
 from tests.fakes import spoken, whisper_base
+from tests.fakes.short_parts import short_parts
 from tests.fakes.work_host import Host, WorkerProcess, host
 
 FILES = int(os.environ.get("BRIDGE_BENCH_WORKERS_FILES", "10"))
@@ -97,26 +97,23 @@ async def throughput(folder: Path, model: str) -> list[Row]:
 
 
 def _twice(what: str, one: Heard, two: Heard, limit: float) -> Row:
-    ratio = one.cost.wall / two.cost.wall
-    undisturbed = one.cost.undisturbed() / two.cost.undisturbed(2)
+    found, how = ratio(one.cost, two.cost, other_lanes=2)
     same = _same(one, two)
-    note = (
-        f"with a processor whenever wanted: {undisturbed:.2f}; one {one.cost.said()}; two {two.cost.said()}, "
-        f"parts {_shares(two)}; {'same transcript' if same else 'ANOTHER TRANSCRIPT'}"
-    )
+    note = f"{how}; one {one.cost.said()}; two {two.cost.said()}, parts {_shares(two)}; {_said(same)}"
     figure = f"two workers on {os.cpu_count()} cores over one: {what}"
-    return Row(figure, f"{ratio:.2f}", f"≥ {limit:g}", ratio >= limit and same, note)
+    return Row(figure, f"{found:.2f}", f"≥ {limit:g}", found >= limit and same, note)
 
 
 def _wire(what: str, lane: Heard, one: Heard) -> Row:
-    ratio, wall = one.cost.undisturbed() / lane.cost.undisturbed() - 1, one.cost.wall / lane.cost.wall - 1
+    found, how = ratio(one.cost, lane.cost)
     same = _same(one, lane)
-    note = (
-        f"by the clock {wall:+.1%}; worker {one.cost.said()}; lane {lane.cost.said()}; "
-        f"{'same transcript' if same else 'ANOTHER TRANSCRIPT'}"
-    )
+    note = f"{how}; worker {one.cost.said()}; lane {lane.cost.said()}; {_said(same)}"
     figure = f"a book through one worker here, slower than by the local lane: {what}"
-    return Row(figure, f"{ratio:+.1%}", f"≤ {WIRE:.0%}", ratio <= WIRE and same, note)
+    return Row(figure, f"{found - 1:+.1%}", f"≤ {WIRE:.0%}", found - 1 <= WIRE and same, note)
+
+
+def _said(same: bool) -> str:
+    return "same transcript" if same else "ANOTHER TRANSCRIPT"
 
 
 def _same(one: Heard, other: Heard) -> bool:
@@ -130,7 +127,7 @@ def _shares(heard: Heard) -> str:
 async def quickest(bridge: Host, files: list[str], quality: str, lanes: int) -> Heard:
     """Hear a book several times; return the quickest."""
     heard = [await book(bridge, files, quality, lanes) for _ in range(TIMES)]
-    return min(heard, key=lambda each: each.cost.undisturbed(lanes))
+    return min(heard, key=lambda each: each.cost.wall)
 
 
 async def book(bridge: Host, files: list[str], quality: str, lanes: int) -> Heard:
@@ -189,17 +186,11 @@ async def crowd(folder: Path, wire: str) -> list[Row]:
     count = int(CROWD * (SECONDS + 2))
     second = tones(1)[: RATE // 2].tobytes() + bytes(RATE)
     file = _wave(place / "long.wav", second * count, 0)
-    with contextlib.ExitStack() as small:
-        for name, seconds in {
-            "TARGET": 1.0,
-            "WINDOW": 0.5,
-            "MOST": 1.6,
-            "LEAST": 0.5,
-            "OVERLAP": 0.0,
-        }.items():
-            small.enter_context(patch.object(cuts, name, int(seconds * RATE)))
+    with (
+        short_parts(1.0, window=0.5, most=1.6, least=0.5, overlap=0.0),
         # Real parts last minutes: what cuts two hundred a second is none of this figure.
-        small.enter_context(patch.object(Tools, "ahead", count * 2))
+        patch.object(Tools, "ahead", count * 2),
+    ):
         async with host(place / "bridge", speech_model="scripted", speech_processes=0) as bridge:
             return await _crowded(bridge, place, wire, file)
 

@@ -13,6 +13,7 @@ from bridge_agent.worker_api.service.lease import HOLDERS
 from tests.crash.pipeline_child import order
 from tests.crash.test_pipeline_kill import make_book
 from tests.fakes import spoken, whisper_base
+from tests.fakes.short_parts import short_parts
 from tests.fakes.work_host import Host, Proxy, WorkerProcess, host
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
@@ -100,27 +101,32 @@ async def held_by(bridge: Host, invited: Invitation) -> str:
         await asyncio.sleep(0.05)
 
 
-async def test_a_book_survives_a_kill_a_pulled_cable_and_a_liar(tmp_path: Path):
-    make_book(tmp_path, files=14)
-    undisturbed = await alone(tmp_path / "alone", tmp_path / "books", MODEL)
+async def despite_faults(place: Path, books: Path, model: str) -> tuple[dict[str, bytes], dict[str, int]]:
+    """Transcribe a book by this machine and three workers: one is killed, one cut off, one lies.
+
+    Returns the documents, and who made how many parts; all lies have been seen to be refused.
+    """
     async with host(
-        tmp_path / "bridge",
-        speech_model=MODEL,
+        place / "bridge",
+        speech_model=model,
         speech_processes=1,
         worker_lease_seconds=LEASE_S,
         worker_tls="on",
     ) as bridge:
         names = {name: await bridge.workers.invite(name) for name in ("killed", "cut", "liar")}
         proxy = await Proxy(bridge.workers.listener.port).start()
-        environ = {"BRIDGE_SPEECH_MODEL": MODEL}
-        killed = WorkerProcess(tmp_path / "killed", names["killed"], **environ)
-        cut = WorkerProcess(tmp_path / "cut", names["cut"], f"https://127.0.0.1:{proxy.port}", **environ)
-        book = asyncio.create_task(bridge.transcribe(order(tmp_path / "books")))
+        environ = {"BRIDGE_SPEECH_MODEL": model}
+        killed = WorkerProcess(place / "killed", names["killed"], **environ)
+        cut = WorkerProcess(place / "cut", names["cut"], f"https://127.0.0.1:{proxy.port}", **environ)
         others: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         liar = Liar(names["liar"])
-        lies = asyncio.create_task(liar.lie(others))
+        tasks: list[asyncio.Task[Any]] = []
         try:
             await asyncio.gather(killed.start(), cut.start())
+            await asyncio.gather(*(worker.until_said("waits for parts", 60) for worker in (killed, cut)))
+            book = asyncio.create_task(bridge.transcribe(order(books)))
+            lies = asyncio.create_task(liar.lie(others))
+            tasks += [book, lies]
             async with asyncio.timeout(60):
                 others.set_result(await held_by(bridge, names["killed"]))
                 await held_by(bridge, names["cut"])
@@ -128,18 +134,14 @@ async def test_a_book_survives_a_kill_a_pulled_cable_and_a_liar(tmp_path: Path):
             killed.process.send_signal(signal.SIGKILL)
             await killed.ends()
             await killed.start()
-            documents, made = await asyncio.wait_for(book, 120)
+            found = await asyncio.wait_for(book, 240)
             await asyncio.wait_for(lies, 10)
         finally:
-            book.cancel()
-            lies.cancel()
+            for task in tasks:
+                task.cancel()
             await asyncio.gather(killed.kill(), cut.kill())
             await liar.close()
             await proxy.stop()
-    assert documents == undisturbed
-    assert made["killed"] >= 2
-    assert "liar" not in made
-    assert sum(made.values()) == 14
     assert dict(liar.statuses) == {
         "no transcript: put": 200,
         "no transcript: result": 400,
@@ -151,13 +153,40 @@ async def test_a_book_survives_a_kill_a_pulled_cable_and_a_liar(tmp_path: Path):
         "another's: result": 404,
         "another's failure": 409,
     }
+    return found
+
+
+async def test_a_book_survives_a_kill_a_pulled_cable_and_a_liar(tmp_path: Path):
+    make_book(tmp_path, files=14)
+    undisturbed = await alone(tmp_path / "alone", tmp_path / "books", MODEL)
+    documents, made = await despite_faults(tmp_path, tmp_path / "books", MODEL)
+    assert documents == undisturbed
+    assert made["killed"] >= 2
+    assert "liar" not in made
+    assert sum(made.values()) == 14
+
+
+async def test_the_demo_books_survive_them_with_real_engines(tmp_path: Path):
+    model = str(whisper_base.model_folder())
+    demo_books(tmp_path / "books")
+    with short_parts(12, window=4, most=20, least=5, overlap=2):
+        undisturbed = await alone(tmp_path / "alone", tmp_path / "books", model)
+        documents, made = await despite_faults(tmp_path, tmp_path / "books", model)
+    assert documents == undisturbed
+    assert made.get("killed", 0) >= 1
+    assert "liar" not in made
+
+
+def demo_books(folder: Path) -> None:
+    """Give the demo library's files as one book."""
+    folder.mkdir()
+    for path in spoken.DEMO.rglob("*.m*"):
+        (folder / path.name).symlink_to(path)
 
 
 async def test_the_real_engine_shares_the_demo_books(tmp_path: Path):
     model = str(whisper_base.model_folder())
-    (tmp_path / "books").mkdir()
-    for path in spoken.DEMO.rglob("*.m*"):
-        (tmp_path / "books" / path.name).symlink_to(path)
+    demo_books(tmp_path / "books")
     undisturbed = await alone(tmp_path / "alone", tmp_path / "books", model)
     async with host(
         tmp_path / "bridge", speech_model=model, speech_processes=1, worker_lease_seconds=20.0

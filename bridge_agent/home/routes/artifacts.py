@@ -1,18 +1,15 @@
 """Artifacts: handed in by the Bridge, listed and fetched by admins."""
 
-from typing import BinaryIO
-
 from aiohttp import hdrs, web
 
-from bridge_agent.base.threads import in_thread
 from bridge_agent.home.access import credential, takes
 from bridge_agent.home.artifact_files import ArtifactTooLarge
-from bridge_agent.home.artifacts import Artifact, NoSuchArtifact, Offer
-from bridge_agent.home.delivery import Content, deliver
+from bridge_agent.home.artifacts import NoSuchArtifact, Offer
 from bridge_agent.home.keys import HOME
 from bridge_agent.home.routes.bridge import job_in_path
 from bridge_agent.protocol.bridge import API, ARTIFACT_BYTES, CONTENT_SHA256, JOB_ATTEMPT, plain
 from bridge_agent.web.bodies import id_in_path
+from bridge_agent.web.delivery import OWN_HEADERS, Content, LocalFile, deliver
 from bridge_agent.web.errors import json_response
 
 _CHUNK = 1 << 18
@@ -48,33 +45,21 @@ async def list_artifacts(request: web.Request) -> web.Response:
 async def fetch(request: web.Request) -> web.StreamResponse:
     """GET /admin/bridge/jobs/{id}/artifacts/{name}: bytes to keep, never shown as a page of this site."""
     artifact, path = await request.app[HOME].artifacts.get(id_in_path(request), request.match_info["name"])
-    try:
-        file = await in_thread(path.open, "rb")
-    except FileNotFoundError as error:
-        # Its library was removed just now, or somebody cleared the folder away.
-        raise NoSuchArtifact from error
-    with file:
-        return await _answer(request, artifact, file)
-
-
-async def _answer(request: web.Request, artifact: Artifact, file: BinaryIO) -> web.StreamResponse:
-    async def read(place: int, size: int) -> bytes:
-        return await in_thread(_read, file, place, size)
-
+    file = LocalFile(path)
     content = Content(
         tag=f'"{artifact.sha256}"',
         size=artifact.size_bytes,
         content_type=artifact.content_type,
-        read=read,
-        most_at_once=_CHUNK,
-        headers={hdrs.CONTENT_DISPOSITION: f'attachment; filename="{artifact.name}"'},
+        read=file.read,
+        headers={**OWN_HEADERS, hdrs.CONTENT_DISPOSITION: f'attachment; filename="{artifact.name}"'},
     )
-    return await deliver(request, content)
-
-
-def _read(file: BinaryIO, start: int, size: int) -> bytes:
-    file.seek(start)
-    return file.read(size)
+    try:
+        return await deliver(request, content)
+    except FileNotFoundError as error:
+        # Its library was removed just now, or somebody cleared the folder away.
+        raise NoSuchArtifact from error
+    finally:
+        file.close()
 
 
 def add_routes(app: web.Application) -> None:

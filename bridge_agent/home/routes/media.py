@@ -11,11 +11,11 @@ from aiohttp import web
 from bridge_agent.base.errors import TryLater
 from bridge_agent.base.threads import files
 from bridge_agent.home.access import credential, takes
-from bridge_agent.home.delivery import Content, deliver
 from bridge_agent.home.keys import HOME
 from bridge_agent.home.library.model import MediaFile
 from bridge_agent.protocol.bridge import API
 from bridge_agent.web.bodies import id_in_path
+from bridge_agent.web.delivery import OWN_HEADERS, Content, deliver
 from bridge_agent.web.errors import ApiError, json_response
 
 _CHUNK = 1 << 20
@@ -72,8 +72,8 @@ async def _answer(request: web.Request, found: MediaFile, opened: _Open) -> web.
         size=opened.size,
         content_type=found.content_type,
         read=read,
+        headers={**OWN_HEADERS, **_for_other_devices(request)},
         most_at_once=_CHUNK,
-        headers=_for_other_devices(request),
     )
     return await deliver(request, content)
 

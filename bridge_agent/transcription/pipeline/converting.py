@@ -38,8 +38,7 @@ class Converting:
 
         Raises Trouble, SourceChanged, StoreFull.
         """
-        ready = await self._tools.db.read(self._ready)
-        if ready >= self._tools.ahead:
+        if not await self._tools.db.read(self._to_do):
             return False
         return await self._stepper.run_once()
 
@@ -76,8 +75,9 @@ class Converting:
             if now != known.stamp:
                 raise SourceChanged(file.relative)
 
-    def _ready(self, c: sqlite3.Connection) -> int:
-        return tasks.lying(c, self._recording_id, LOCAL)
+    def _to_do(self, c: sqlite3.Connection) -> bool:
+        """Tell whether a part is to be cut, and may be."""
+        return bool(self._wanted(c)) and tasks.lying(c, self._recording_id, LOCAL) < self._tools.ahead
 
     def _wanted(self, c: sqlite3.Connection) -> list[int]:
         return tasks.numbers(c, self._recording_id, "created")

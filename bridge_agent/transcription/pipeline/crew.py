@@ -5,6 +5,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from bridge_agent.base.clock import Clock
 from bridge_agent.base.tasks import Tasks, cancel_and_wait
@@ -14,8 +15,17 @@ from bridge_agent.transcription.pipeline.troubles import Trouble
 
 REST_S = 1.0
 """Between two looks for work, where no news comes before."""
+BREATH_S = 0.02
+"""Between two looks for work, however often news comes: with hundreds of workers it never stops."""
 
 _log = logging.getLogger(__name__)
+
+
+class Look(NamedTuple):
+    """A look for work: what the next ring after its beginning sets, and when that was (monotonic seconds)."""
+
+    news: asyncio.Event
+    at: float
 
 
 class Bell:
@@ -30,13 +40,16 @@ class Bell:
         rung, self._event = self._event, asyncio.Event()
         rung.set()
 
-    def listen(self) -> asyncio.Event:
-        """Return what the next ring sets; taken before a look, so that no news falls in between."""
-        return self._event
+    def look(self) -> Look:
+        """Begin a look for work, so that no news falls between it and the wait that follows."""
+        return Look(self._event, self._clock.monotonic())
 
-    async def wait(self, news: asyncio.Event) -> None:
-        """Wait for news, but no longer than `REST_S`."""
-        await self._clock.wait(news, REST_S)
+    async def wait(self, look: Look) -> None:
+        """Wait for news since a look began: no longer than `REST_S`, and never less than `BREATH_S`."""
+        if await self._clock.wait(look.news, REST_S):
+            early = look.at + BREATH_S - self._clock.monotonic()
+            if early > 0:
+                await self._clock.sleep(early)
 
 
 @dataclass
@@ -87,7 +100,7 @@ class Crew:
 
     async def _work(self, name: str, worker: _Worker) -> None:
         while True:
-            news = self._bell.listen()
+            look = self._bell.look()
             try:
                 worked = worker.may_go_on() and await worker.run_once()
             except Trouble as trouble:
@@ -98,7 +111,7 @@ class Crew:
                 if worked:
                     self._bell.ring()
                 else:
-                    await self._bell.wait(news)
+                    await self._bell.wait(look)
 
     async def _stand_still(self, worker: _Worker, trouble: Trouble) -> None:
         worker.trouble = trouble

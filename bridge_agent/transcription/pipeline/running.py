@@ -65,12 +65,12 @@ class Run:
         try:
             await self._begin()
             while (ended := await self._ended()) == "open":
-                news = self._bell.listen()
+                look = self._bell.look()
                 self._man_the_places()
                 self._tell()
                 await self._count_time(_COUNT_S)
                 await self._check()
-                await self._bell.wait(news)
+                await self._bell.wait(look)
             return ended
         finally:
             self._tools.desk.moved.remove(self._moved)

@@ -2,7 +2,8 @@
 
 import json
 import math
-import uuid
+import re
+from functools import cache
 from typing import Any, TypeVar, get_args, get_origin
 
 import msgspec
@@ -13,6 +14,10 @@ from bridge_agent.worker_api.uploads.refusals import Invalid
 T = TypeVar("T", bound=msgspec.Struct)
 
 MOST_BYTES = 1 << 20
+_HEX = "([0-9a-fA-F]{%d})"
+_HYPHENATED = "-".join(_HEX % digits for digits in (8, 4, 4, 4, 12))
+_BARE = _HEX % 32
+_UUID = re.compile(rf"(?:(?i:urn:uuid:)?{_HYPHENATED}|\{{{_HYPHENATED}\}}|{_BARE})\Z")
 
 
 class Pairs(list[tuple[str, Any]]):
@@ -70,18 +75,11 @@ def plain(value: Any) -> Any:  # noqa: ANN401 - JSON of any shape
 
 def as_uuid(text: str) -> str | None:
     """Return a UUID in its usual form: bare, in braces, as an URN, without hyphens; None for another text."""
-    bare = text
-    if len(text) == 45 and text[:9].lower() == "urn:uuid:":
-        bare = text[9:]
-    elif len(text) == 38 and text[0] == "{" and text[-1] == "}":
-        bare = text[1:-1]
-    hyphens = [place for place, letter in enumerate(bare) if letter == "-"]
-    if hyphens not in ([8, 13, 18, 23], []) or len(bare) != 32 + len(hyphens):
+    found = _UUID.match(text)
+    if found is None:
         return None
-    digits = bare.replace("-", "")
-    if not set(digits) <= set("0123456789abcdefABCDEF"):
-        return None
-    return str(uuid.UUID(digits))
+    digits = "".join(group for group in found.groups() if group).lower()
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
 def in_path(request: web.Request, name: str = "id") -> str:
@@ -93,7 +91,7 @@ def in_path(request: web.Request, name: str = "id") -> str:
 
 
 def _members(pairs: Pairs, kind: type[msgspec.Struct]) -> dict[str, Any]:
-    fields = {field.encode_name: field.type for field in msgspec.structs.fields(kind)}
+    fields = _fields(kind)
     folded = {name.casefold(): name for name in fields}
     found: dict[str, Any] = {}
     for given, value in pairs:
@@ -105,6 +103,11 @@ def _members(pairs: Pairs, kind: type[msgspec.Struct]) -> dict[str, Any]:
         else:
             found[name] = _value(value, fields[name])
     return found
+
+
+@cache
+def _fields(kind: type[msgspec.Struct]) -> dict[str, Any]:
+    return {field.encode_name: field.type for field in msgspec.structs.fields(kind)}
 
 
 def _value(value: Any, wanted: Any) -> Any:  # noqa: ANN401 - JSON of any shape

@@ -101,7 +101,7 @@ class Parts:
     async def input(self, number: int, token_id: int) -> Stretch:
         """Return a part's audio for whose worker holds it; raises NoSuchTask, NoSuchArtifact."""
         task = await self._task(number)
-        found = await self._service.input(number)
+        found = await self._service.input(task)
         if found is None or not (task.holder or "").startswith(f"{HOLDERS}{token_id}/"):
             raise NoSuchArtifact
         return Stretch(found.path, 0, found.size, FLAC, found.sha256)
@@ -140,7 +140,9 @@ class Parts:
             if told is None or task.turn != attempt:
                 raise OtherResult
             return await self._settled(task, "completed")
-        task = await self._held(number, caller, attempt)
+        refusal = self._refusal(task, caller, attempt)
+        if refusal is not None:
+            raise refusal
         partial = await self._read(path)
         try:
             done = await self._service.complete(task.claim, self._terms, _worker(caller), partial)

@@ -39,21 +39,23 @@ class Holds:
 
     def of(self, token_id: int) -> list[Hold]:
         """Return what a token's workers hold and have not been silent about for too long."""
-        own = self._of.get(token_id)
-        return [hold for _, hold in sorted(own.items()) if self._lives(hold)] if own else []
+        now, own = self._clock.monotonic(), self._of.get(token_id)
+        return [hold for _, hold in sorted(own.items()) if now < hold.until] if own else []
 
     def works(self, token_id: int) -> bool:
         """Tell whether a token's workers hold anything, and live."""
-        return any(self._lives(hold) for hold in self._of.get(token_id, {}).values())
+        now, own = self._clock.monotonic(), self._of.get(token_id)
+        return own is not None and any(now < hold.until for hold in own.values())
 
     def alive(self) -> list[int]:
         """Return the tasks whose claims live."""
-        return [hold.task.id for hold in self._holds.values() if self._lives(hold)]
+        now = self._clock.monotonic()
+        return [id_ for id_, hold in self._holds.items() if now < hold.until]
 
     def lives(self, claim: Claim) -> bool:
         """Tell whether a claim lives."""
         hold = self._holds.get(claim.id)
-        return hold is not None and hold.task.claim == claim and self._lives(hold)
+        return hold is not None and hold.task.claim == claim and self._clock.monotonic() < hold.until
 
     def keep(self, task: Task, seconds: float) -> None:
         """Hold a task for so many seconds from now."""
@@ -81,7 +83,5 @@ class Holds:
 
     def over(self) -> list[Hold]:
         """Return the holds whose time is over and that nobody has let lapse yet."""
-        return [hold for hold in self.all() if not hold.lapsed and not self._lives(hold)]
-
-    def _lives(self, hold: Hold) -> bool:
-        return self._clock.monotonic() < hold.until
+        now = self._clock.monotonic()
+        return [hold for hold in self.all() if not hold.lapsed and now >= hold.until]

@@ -172,10 +172,9 @@ class WorkService:
         self._watching.heard(lease.task, text)
         return lease
 
-    async def input(self, task_id: int) -> PartFile | None:
-        """Return a part's audio; None where there is none. One that is lost is cut again."""
-        task = await self.task(task_id)
-        if task is None or task.sha256 is None or task.state != "converted":
+    async def input(self, task: Task) -> PartFile | None:
+        """Return the audio of a part just read; None where there is none. One that is lost is cut again."""
+        if task.sha256 is None or task.state != "converted":
             return None
         path = self._pipeline.audio(task.recording_id, task.number)
         if path.is_file():

@@ -263,9 +263,7 @@ class Wire:
         """Answer with a part's audio, to whoever knows its address (law 11: it is in no log)."""
         task = await self._addresses.task(name, self._service)
         file = (
-            None
-            if task is None or request.method not in ("GET", "HEAD")
-            else await self._service.input(task.id)
+            None if task is None or request.method not in ("GET", "HEAD") else await self._service.input(task)
         )
         if file is None:
             answer = WireError(404, "not_found").response()

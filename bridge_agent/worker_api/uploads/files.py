@@ -25,10 +25,11 @@ class Growing:
     """A file that is being written, with its checksum and size so far; to be used in threads."""
 
     def __init__(self, path: Path) -> None:
-        """Begin a file; raises StoreFull, OSError."""
+        """Begin a file, its folder too; raises StoreFull, OSError."""
         self._digest = hashlib.sha256()
         self.size = 0
         with _told():
+            private_folder(path.parent)
             self._file = path.open("xb")
 
     def write(self, piece: bytes) -> None:
@@ -89,6 +90,16 @@ class Files:
         finally:
             await in_thread(shutil.rmtree, aside, True)
 
+    @contextlib.asynccontextmanager
+    async def receiving_one(self, name: str) -> AsyncIterator[Path]:
+        """Give a place aside for one file to be received at; it is removed unless it was moved away."""
+        aside = self._folder / _INCOMING / name
+        try:
+            yield aside
+        finally:
+            if aside.exists():
+                await in_thread(aside.unlink, missing_ok=True)
+
     def settle_job(self, aside: Path, job_id: str) -> None:
         """Move what was received of an upload to where a job's files are, durably; to be used in threads."""
         aside.replace(self._folder / job_id)
@@ -116,9 +127,17 @@ class Files:
 
 async def receive(path: Path, pieces: AsyncIterator[bytes], most: int) -> tuple[str, int]:
     """Write what comes into a file; return its checksum and size. Raises TooLarge, StoreFull, OSError."""
+    gathering = gathered(pieces)
+    first = await anext(gathering, b"")
+    if len(first) > most:
+        raise TooLarge
+    if len(first) < CHUNK:
+        # That was all, as with nearly everything that workers hand in: one call does it.
+        return await in_thread(_write, path, first)
     growing = await in_thread(Growing, path)
     try:
-        async for piece in gathered(pieces):
+        await in_thread(growing.write, first)
+        async for piece in gathering:
             if growing.size + len(piece) > most:
                 raise TooLarge
             await in_thread(growing.write, piece)
@@ -129,7 +148,7 @@ async def receive(path: Path, pieces: AsyncIterator[bytes], most: int) -> tuple[
 
 
 async def gathered(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Yield the same bytes in pieces that are worth a call into a thread."""
+    """Yield the same bytes in pieces worth a call into a thread: of CHUNK or more, but the last."""
     waiting = bytearray()
     async for piece in pieces:
         waiting += piece
@@ -138,6 +157,16 @@ async def gathered(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
             waiting.clear()
     if waiting:
         yield bytes(waiting)
+
+
+def _write(path: Path, content: bytes) -> tuple[str, int]:
+    growing = Growing(path)
+    try:
+        growing.write(content)
+        growing.end()
+    finally:
+        growing.close()
+    return growing.sha256, growing.size
 
 
 def _remove(paths: list[Path]) -> None:

@@ -283,14 +283,14 @@ class Uploads:
         check: Callable[[sqlite3.Connection], int | None],
         pieces: AsyncIterator[bytes],
     ) -> Artifact:
-        async with self.files.receiving(new.id) as aside:
-            sha256, size = await receive(aside / new.id, pieces, self.limits.partial_bytes)
+        async with self.files.receiving_one(new.id) as aside:
+            sha256, size = await receive(aside, pieces, self.limits.partial_bytes)
             now = self.time.now()
 
             def unit(c: sqlite3.Connection) -> Artifact:
                 whole = replace(new, job=check(c), sha256=sha256, size=size)
                 if artifacts.add(c, whole, now):
-                    self.files.settle(aside / new.id, job_id, new.id)
+                    self.files.settle(aside, job_id, new.id)
                     return artifacts.one(c, new.id)
                 first = artifacts.of_claim(c, whole.task_id or "", whole.attempt or 0)
                 if first is None:

@@ -28,3 +28,35 @@ async def test_a_stuck_call_ends_for_its_caller_and_too_many_are_refused():
     while calls.stuck:
         await asyncio.sleep(0.001)
     assert await calls.call(5, lambda: 1) == 1
+
+
+async def test_calls_in_a_row_are_done_by_one_thread_and_calls_at_once_by_several():
+    calls = ThreadCalls("test")
+    in_a_row = {await calls.call(5, threading.get_ident) for _ in range(20)}
+    assert len(in_a_row) == 1
+    together = threading.Barrier(3)
+
+    def meet() -> int:
+        together.wait(5)
+        return threading.get_ident()
+
+    assert len(set(await asyncio.gather(*(calls.call(5, meet) for _ in range(3))))) == 3
+
+
+async def test_a_stuck_call_keeps_its_thread_to_itself():
+    calls = ThreadCalls("test")
+    release = threading.Event()
+    with pytest.raises(TimeoutError):
+        await calls.call(0.01, release.wait)
+    assert await calls.call(5, lambda: "done") == "done"
+    assert calls.stuck == 1
+    release.set()
+
+
+async def test_threads_without_a_call_end_and_the_next_call_has_a_new_one():
+    calls = ThreadCalls("test that ends", idle_s=0.0)
+    for number in range(5):
+        assert await calls.call(5, lambda given=number: given) == number
+    while any(thread.name == "test that ends" for thread in threading.enumerate()):
+        await asyncio.sleep(0.001)
+    assert await calls.call(5, threading.get_ident) != threading.get_ident()

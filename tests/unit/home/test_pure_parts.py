@@ -13,10 +13,10 @@ from bridge_agent.home import heartbeats, lenient, reports
 from bridge_agent.home.kinds import KNOWN, TRANSCRIBE, InvalidParams
 from bridge_agent.home.moment import Moment
 from bridge_agent.home.pairing import server_url
-from bridge_agent.home.ranges import Part, Unsatisfiable, part_of
 from bridge_agent.protocol.bridge import VERIFY, Report
 from bridge_agent.settings import HomeSettings
 from bridge_agent.web.errors import ApiError
+from bridge_agent.web.ranges import Part, Unsatisfiable, part_of
 
 MOMENT = Moment(datetime(2026, 1, 1, 12, tzinfo=UTC), 50.0)
 
