@@ -7,6 +7,7 @@ from collections.abc import Awaitable
 
 from bridge_agent.base.clock import Clock
 from bridge_agent.base.threads import files as disk
+from bridge_agent.doctor import cluster as clusters
 from bridge_agent.doctor import libraries, machine
 from bridge_agent.doctor import server as way
 from bridge_agent.doctor import state as kept
@@ -23,7 +24,7 @@ _log = logging.getLogger(__name__)
 async def run(
     settings: BridgeSettings, clock: Clock, probes: Probes | None = None, limit_s: float = PART_LIMIT_S
 ) -> list[Finding]:
-    """Examine settings, machine, server and libraries; works beside a running Bridge and without one.
+    """Examine settings, machine, server, libraries, cluster; works beside a running Bridge and without one.
 
     Each part takes `limit_s` seconds at most, and all go on at once. Nothing is changed, but for a trial
     entry that goes into the keyring and out again.
@@ -39,6 +40,7 @@ async def run(
         ("the token", machine.token(settings, clock, state.pairing is not None)),
         ("the server", way.server(url, settings.ca_file, clock, probes) if url else _nothing()),
         ("the libraries", libraries.libraries(state, probes)),
+        ("the cluster", clusters.cluster(settings.cluster, probes) if settings.cluster else _nothing()),
     ]
     found = await asyncio.gather(*(_guarded(what, part, limit_s) for what, part in parts))
     return [finding for findings in (*found[:5], told, *found[5:]) for finding in findings]

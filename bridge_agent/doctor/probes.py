@@ -14,18 +14,22 @@ from pathlib import Path
 import aiohttp
 
 from bridge_agent import __version__
+from bridge_agent.base.clock import SystemClock
 from bridge_agent.base.files import network_file_system
 from bridge_agent.base.resolver import DaemonResolver
+from bridge_agent.base.tasks import Tasks
 from bridge_agent.link import failures
 from bridge_agent.link.answers import Answer
 from bridge_agent.link.trust import trust
 from bridge_agent.mapping import sight
 from bridge_agent.mapping.sight import Sight
 from bridge_agent.settings import Address
+from bridge_agent.transcription.cluster.scheduler import Scheduler
 from bridge_agent.vault.rings import SystemRings, spoken_name, try_out
 
 FETCH_S = 8.0
 LOOK_S = 5.0
+CLUSTER_S = 12.0
 _MOST_BYTES = 1 << 20
 
 
@@ -80,6 +84,21 @@ async def look(path: Path) -> Sight:
     return await sight.look(path, LOOK_S)
 
 
+async def cluster(address: str) -> tuple[int, str | None]:
+    """Ask a cluster's scheduler how many parts it hears at once; return that, and why if it hears none."""
+    clock, tasks = SystemClock(), Tasks("doctor")
+    scheduler = Scheduler(address, clock, tasks)
+    scheduler.start()
+    try:
+        until = clock.monotonic() + CLUSTER_S
+        while not scheduler.workers and scheduler.possible and clock.monotonic() < until:
+            await clock.sleep(0.1)
+        return sum(scheduler.workers.values()), scheduler.why_none()
+    finally:
+        await scheduler.close()
+        await tasks.cancel()
+
+
 @dataclass(frozen=True)
 class Versions:
     """What runs here."""
@@ -111,4 +130,5 @@ class Probes:
     free_bytes: Callable[[Path], int] = free_bytes
     network_file_system: Callable[[Path], str | None] = network_file_system
     look: Callable[[Path], Awaitable[Sight]] = look
+    cluster: Callable[[str], Awaitable[tuple[int, str | None]]] = cluster
     versions: Callable[[], Versions] = versions

@@ -10,11 +10,15 @@ import psutil
 import pytest
 
 from bridge_agent.base.clock import SystemClock
+from bridge_agent.doctor import probes
 from bridge_agent.transcription.pipeline.troubles import Trouble
 from tests.crash.pipeline_child import order
 from tests.crash.test_pipeline_kill import make_book
+from tests.crash.test_speech_household import SPEECH, book_library, press, progress
+from tests.crash.test_speech_household import ended as job_ended
 from tests.fakes import spoken, whisper_base
 from tests.fakes.dask_cluster import ClusterHost, DaskCluster, cluster_host, dask_cluster, until
+from tests.fakes.processes import household
 from tests.fakes.work_host import host
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -34,6 +38,13 @@ async def ended(bridge: ClusterHost, count: int) -> None:
     async with asyncio.timeout(60):
         while await bridge.parts("done") < count:
             await asyncio.sleep(0.05)
+
+
+async def test_the_doctor_says_how_a_cluster_is(tmp_path: Path):
+    async with dask_cluster(tmp_path / "cluster", "one") as cluster:
+        async with cluster_host(tmp_path / "bridge", cluster.url, speech_model=MODEL) as bridge:
+            await bridge.has_places(1)
+        assert await probes.cluster(cluster.url) == (1, None)
 
 
 async def test_a_cluster_makes_the_bytes_of_the_local_lane(tmp_path: Path):
@@ -95,6 +106,32 @@ async def test_a_lost_scheduler_holds_the_book_until_it_answers_again(tmp_path: 
         await asyncio.wait_for(bridge.run(wanted), 120)
         made, by = await bridge.made(wanted)
         assert (made, by) == (undisturbed, {"the cluster": 8})
+
+
+async def test_a_households_job_needs_attention_while_the_scheduler_is_away_and_then_goes_on(tmp_path: Path):
+    async with dask_cluster(tmp_path / "cluster", "one", "two") as cluster:
+        environ = {
+            **SPEECH,
+            "BRIDGE_SPEECH_PROCESSES": "0",
+            "BRIDGE_SPEECH_MODEL": MODEL,
+            "BRIDGE_CLUSTER": cluster.url,
+        }
+        async with household(tmp_path, **environ) as home:
+            library = await book_library(home, tmp_path, files=10)
+            job = await press(home, library, "Somebody/Tones")
+            await progress(home, job, "transcribe", 1.0)
+            await cluster.kill_scheduler()
+            for name in ("one", "two"):
+                await cluster.kill(name)
+            waiting = await home.job_in(job, "needs_attention")
+            assert f"The cluster’s scheduler {cluster.url} does not answer; start it" in waiting["error"]
+            await cluster.start_scheduler()
+            await cluster.start_worker("three")
+            result = await job_ended(home, job)
+            assert (result["state"], result["attempts"]) == ("done", 1), result["error"]
+            assert [(each["name"], each["parts"]) for each in result["result"]["workers"]] == [
+                ("the cluster", 10)
+            ]
 
 
 async def test_a_cancel_stops_the_part_at_the_worker(tmp_path: Path):
@@ -195,9 +232,7 @@ async def test_an_engine_is_loaded_once_a_worker_and_words_are_told(tmp_path: Pa
 
 async def test_real_words_on_a_cluster_are_those_of_the_local_lane(tmp_path: Path):
     model = str(whisper_base.model_folder())
-    (tmp_path / "books").mkdir()
-    for path in spoken.DEMO.rglob("*.m*"):
-        (tmp_path / "books" / path.name).symlink_to(path)
+    spoken.demo_books(tmp_path / "books")
     undisturbed = await alone(tmp_path / "alone", tmp_path / "books", model)
     async with (
         dask_cluster(tmp_path / "cluster", "one", "two", BRIDGE_SPEECH_MODEL=model) as cluster,

@@ -168,7 +168,7 @@ async def test_a_book_survives_a_kill_a_pulled_cable_and_a_liar(tmp_path: Path):
 
 async def test_the_demo_books_survive_them_with_real_engines(tmp_path: Path):
     model = str(whisper_base.model_folder())
-    demo_books(tmp_path / "books")
+    spoken.demo_books(tmp_path / "books")
     with short_parts(12, window=4, most=20, least=5, overlap=2):
         undisturbed = await alone(tmp_path / "alone", tmp_path / "books", model)
         documents, made = await despite_faults(tmp_path, tmp_path / "books", model)
@@ -177,16 +177,9 @@ async def test_the_demo_books_survive_them_with_real_engines(tmp_path: Path):
     assert "liar" not in made
 
 
-def demo_books(folder: Path) -> None:
-    """Give the demo library's files as one book."""
-    folder.mkdir()
-    for path in spoken.DEMO.rglob("*.m*"):
-        (folder / path.name).symlink_to(path)
-
-
 async def test_the_real_engine_shares_the_demo_books(tmp_path: Path):
     model = str(whisper_base.model_folder())
-    demo_books(tmp_path / "books")
+    spoken.demo_books(tmp_path / "books")
     undisturbed = await alone(tmp_path / "alone", tmp_path / "books", model)
     async with host(
         tmp_path / "bridge", speech_model=model, speech_processes=1, worker_lease_seconds=20.0

@@ -140,6 +140,9 @@ class FakeExecutor:
     def why_none(self) -> str | None:
         return self.why
 
+    def why_not(self, planned: str) -> str | None:
+        return None
+
     async def info(self, model: str, download: Download) -> EngineInfo:
         if self.info_fails:
             raise self.info_fails.pop(0)

@@ -35,6 +35,13 @@ def demo_text(name: str) -> str:
     return "\n".join(next(TEXTS.glob(f"{each}-*.txt")).read_text("utf-8") for each in FILES[name])
 
 
+def demo_books(folder: Path) -> None:
+    """Make a folder that has all files of the demo library, as one book."""
+    folder.mkdir()
+    for path in DEMO.rglob("*.m*"):
+        (folder / path.name).symlink_to(path)
+
+
 def pcm_of(path: Path) -> bytes:
     """Decode a short, sound file to 16 kHz mono int16."""
     import av

@@ -61,6 +61,10 @@ class ClusterExecutor:
         reasons = [self._fitness.why_not(worker) for worker in self._scheduler.workers]
         return reasons[0].message if reasons[0] is not None and all(reasons) else None
 
+    def why_not(self, planned: str) -> str | None:
+        """Return None: its workers say it themselves when they are asked for a part."""
+        return None
+
     async def info(self, model: str, download: Download) -> EngineInfo:
         """Return which engine one of its workers has; a model is downloaded by each worker for itself."""
         name = self._named(model)

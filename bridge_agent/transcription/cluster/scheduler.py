@@ -54,9 +54,14 @@ class Scheduler:
         if self._keeper is not None:
             await cancel_and_wait(self._keeper)
 
+    @property
+    def possible(self) -> bool:
+        """Whether Dask is installed here."""
+        return importlib.util.find_spec("distributed") is not None
+
     def why_none(self) -> str | None:
         """Return the sentence on why no part can be heard there, or None."""
-        if importlib.util.find_spec("distributed") is None:
+        if not self.possible:
             return (
                 "BRIDGE_CLUSTER is set but Dask is not installed here; install the extra “cluster”, "
                 "then start the Bridge again."

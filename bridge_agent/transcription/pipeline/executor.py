@@ -61,6 +61,10 @@ class Executor(Protocol):
         """Return the sentence on why it takes no parts at all, or None."""
         ...
 
+    def why_not(self, planned: str) -> str | None:
+        """Return the sentence on why it takes no parts of a book planned for a model, or None."""
+        ...
+
     async def info(self, model: str, download: Download) -> EngineInfo:
         """Return which engine it hears with; gets the model first, where that is its own to get.
 

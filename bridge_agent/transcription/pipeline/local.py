@@ -73,6 +73,10 @@ class LocalExecutor:
         """Return the sentence on why this machine has no engine, or None."""
         return self._pool.why_none()
 
+    def why_not(self, planned: str) -> str | None:
+        """Return None: it gets whatever model a book is planned for."""
+        return None
+
     async def info(self, model: str, download: Download) -> EngineInfo:
         """Return which engine it hears with, once the model is here."""
         await self._pool.prepare(model, download)

@@ -1,7 +1,7 @@
 """One run of a recording: its parts are cut ahead and heard, until all of them have come to an end."""
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from bridge_agent.base.clock import to_text
@@ -131,8 +131,9 @@ class Run:
     async def _check(self) -> None:
         """Raise what ended a worker, and the trouble for which nobody can do anything any more."""
         self._crew.check()
-        if not any(executor.places for executor in self._tools.executors):
-            raise nobody(self._tools.executors)
+        planned = self._plan.settings.model
+        if not any(map(_able(planned), self._tools.executors)):
+            raise nobody(self._tools.executors, planned)
         listeners = [
             _worker(executor, place)
             for executor in self._tools.executors
@@ -172,19 +173,27 @@ class Run:
         return to_text(self._tools.clock.now())
 
 
-def nobody(executors: Sequence[Executor]) -> troubles.Trouble:
-    """Return the trouble that nobody is there who could transcribe."""
-    reasons = [why for executor in executors if (why := executor.why_none()) is not None]
+def nobody(executors: Sequence[Executor], planned: str | None = None) -> troubles.Trouble:
+    """Return the trouble that nobody is there who could transcribe, or a book that is planned for a model."""
+    away = [(executor, why) for executor in executors if (why := executor.why_none()) is not None]
     # A cluster is there because the owner wants it to transcribe: what it lacks says more than the rest.
-    handed = [
-        why for executor in executors if not executor.pulls and (why := executor.why_none()) is not None
+    handed = [why for executor, why in away if not executor.pulls]
+    unsuited = [
+        why
+        for executor in executors
+        if planned is not None and executor.places and (why := executor.why_not(planned)) is not None
     ]
-    sentence = (handed[-1:] or reasons or [_NOBODY])[0]
+    sentence = (handed[-1:] or unsuited or [why for _, why in away] or [_NOBODY])[0]
 
     async def somebody() -> bool:
-        return any(executor.places for executor in executors)
+        return any(map(_able(planned), executors))
 
     return troubles.no_engine(sentence, somebody)
+
+
+def _able(planned: str | None) -> Callable[[Executor], bool]:
+    """Tell of an executor whether it takes parts now, of a book planned for a model."""
+    return lambda executor: bool(executor.places) and (planned is None or executor.why_not(planned) is None)
 
 
 def _worker(executor: Executor, place: int) -> str:

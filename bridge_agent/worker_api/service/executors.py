@@ -20,8 +20,9 @@ class WorkerExecutor:
 
     pulls = True
 
-    def __init__(self, member: Member, places: int, default_model: str) -> None:
+    def __init__(self, member: Member, places: int, default_model: str, *, any_model: bool) -> None:
         self._member = member
+        self._any_model = any_model
         self._default_model = default_model
         self.places = places
 
@@ -37,6 +38,15 @@ class WorkerExecutor:
         if self._member.paused:
             return f"The worker “{self.name}” is paused; resume it on the Bridge’s page."
         return None
+
+    def why_not(self, planned: str) -> str | None:
+        """Return the sentence on why it takes no parts of a book planned for a model, or None."""
+        if self._any_model or self._member.model == planned:
+            return None
+        return (
+            f"No worker that is there hears with the model “{planned}”, and BRIDGE_WORKER_ANY_MODEL=off "
+            "allows no other; start one with that model, and the book goes on by itself."
+        )
 
     async def info(self, model: str, download: Download) -> EngineInfo:
         """Return which engine a book is planned for where this worker is to transcribe it."""
@@ -63,6 +73,7 @@ class WorkerExecutors(Sequence[Executor]):
         """Look at the tokens; nobody holds anything before a service says otherwise."""
         self._tokens = tokens
         self._default_model = PurePath(settings.speech_model).name
+        self._any_model = settings.worker_any_model
         self.working: Callable[[int], bool] = lambda token_id: False
         """Tells whether a token's workers hold parts; set by the service."""
 
@@ -80,7 +91,9 @@ class WorkerExecutors(Sequence[Executor]):
 
     def __iter__(self) -> Iterator[Executor]:
         for member in self._tokens.members():
-            yield WorkerExecutor(member, int(self.takes_parts(member)), self._default_model)
+            yield WorkerExecutor(
+                member, int(self.takes_parts(member)), self._default_model, any_model=self._any_model
+            )
 
     def takes_parts(self, member: Member) -> bool:
         """Tell whether a worker is there to take parts, or to end those that it has."""

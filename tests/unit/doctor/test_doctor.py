@@ -4,6 +4,7 @@ import asyncio
 import dataclasses
 import errno
 import re
+import socket
 import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from bridge_agent.base.clock import to_text
-from bridge_agent.doctor import Finding, Probes, machine, run
+from bridge_agent.doctor import Finding, Probes, machine, probes, run
 from bridge_agent.doctor.findings import from_message
 from bridge_agent.doctor.probes import Versions
 from bridge_agent.link import record
@@ -496,3 +497,35 @@ def test_a_message_is_parted_where_what_to_do_begins() -> None:
     )
     assert from_message("a", "bad", "It broke; mend it.") == Finding("a", "bad", "It broke.", "Mend it.")
     assert from_message("a", "bad", "It broke.") == Finding("a", "bad", "It broke.", "")
+
+
+# ---- a cluster -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("places", "why", "code", "sentence"),
+    [
+        (3, None, "cluster_ok", "The cluster at tcp://nas:8786 answers and hears 3 parts at once."),
+        (0, "The scheduler does not answer; start it.", "cluster_away", "The scheduler does not answer."),
+    ],
+)
+async def test_a_cluster_of_the_settings_is_looked_at(
+    patient: Patient, places: int, why: str | None, code: str, sentence: str
+) -> None:
+    async def asked(address: str) -> tuple[int, str | None]:
+        assert address == "tcp://nas:8786"
+        return places, why
+
+    assert not any(each.startswith("cluster") for each in await patient.examine(cluster=asked))
+    patient.settings = dataclasses.replace(patient.settings, cluster="tcp://nas:8786")
+    found = (await patient.examine(cluster=asked))[code]
+    assert found.sentence == sentence
+
+
+async def test_a_cluster_that_is_not_there_is_told_within_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probes, "CLUSTER_S", 0.5)
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        places, why = await probes.cluster(f"tcp://127.0.0.1:{nobody.getsockname()[1]}")
+    assert places == 0
+    assert "does not answer; start it" in (why or "")

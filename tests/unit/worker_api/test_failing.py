@@ -1,8 +1,14 @@
 """Failures: pauses, verdicts, parking; and what pause, resume and revoke mean."""
 
+import asyncio
+from pathlib import Path
+
 import pytest
 
+from bridge_agent.settings import BridgeSettings
+from bridge_agent.transcription.pipeline.troubles import Trouble
 from bridge_agent.worker_api.service.lease import LeaseLost, WorkerId
+from tests.fakes.clock import FakeClock
 from tests.fakes.pipeline import FakeExecutor
 from tests.unit.worker_api.rig import STALE, WorkRig, heard
 
@@ -59,6 +65,26 @@ async def test_a_book_waits_where_all_its_workers_are_parked_and_says_why(rig: W
     id_ = await rig.pipeline.begin(rig.order(rig.book("a")))
     with pytest.raises(Exception, match="The worker “gpu” is parked: it failed"):
         await rig.pipeline.run(id_, rig.progress)
+
+
+async def test_a_book_waits_for_a_worker_with_its_model_and_says_so(tmp_path: Path, clock: FakeClock) -> None:
+    settings = BridgeSettings(data_dir=tmp_path, worker_any_model=False)
+    rig = WorkRig(tmp_path, clock, settings=settings)
+    await rig.open_up()
+    await rig.worker("small", "tiny")
+    id_ = await rig.pipeline.begin(rig.order(rig.book("a"), model="large-v3"))
+    with pytest.raises(Trouble, match="hears with the model “large-v3”.*BRIDGE_WORKER_ANY_MODEL") as held:
+        await rig.pipeline.run(id_, rig.progress)
+    waiting = asyncio.create_task(held.value.mended(clock))
+    await clock.advance(60)
+    assert not waiting.done()
+    able = await rig.worker("large", "large-v3")
+    await rig.finish(waiting)
+    running = asyncio.create_task(rig.pipeline.run(id_, rig.progress))
+    await rig.until(lambda: rig.decoder.cuts)
+    await rig.do_part(able, await rig.claimed(able))
+    await rig.finish(running)
+    await rig.tasks.cancel()
 
 
 async def test_the_tries_of_all_count_together_and_the_book_fails_with_its_place_in_it(rig: WorkRig) -> None:
