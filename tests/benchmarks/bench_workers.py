@@ -1,7 +1,7 @@
 """Books shared by worker processes, the cost of their wire, two hundred claimants, and a kill -9.
 
 Speech is heard with Whisper's base model, int8, one thread a worker. BRIDGE_BENCH_WORKERS_FILES: how many
-files of a minute or so the books have (10); BRIDGE_BENCH_WORKERS_TIMES: how often each is heard, the quickest
+files of a minute or so the books have (20); BRIDGE_BENCH_WORKERS_TIMES: how often each is heard, the quickest
 counts (2); BRIDGE_BENCH_WORKERS_SECONDS: how long the crowd works (8); BRIDGE_BENCH_WORKERS_MODEL: another
 model, like `scripted:busy=3`.
 """
@@ -21,12 +21,14 @@ from unittest.mock import patch
 
 import psutil
 
+from bridge_agent.base.threads import in_thread
 from bridge_agent.transcription.model import RATE
 from bridge_agent.transcription.pipeline.order import Order
 from bridge_agent.transcription.pipeline.recordings import Asker
 from bridge_agent.transcription.pipeline.tools import Tools
+from tests.benchmarks import speech_book, speech_child
 from tests.benchmarks.meter import Cost, Meter, ratio
-from tests.benchmarks.speech_child import order
+from tests.benchmarks.speech_child import Wish, order
 from tests.benchmarks.table import Row, percentile
 from tests.benchmarks.worker_crowd import Crowd, Seen
 from tests.crash.test_pipeline_kill import tones
@@ -34,7 +36,7 @@ from tests.fakes import spoken, whisper_base
 from tests.fakes.short_parts import short_parts
 from tests.fakes.work_host import Host, WorkerProcess, host
 
-FILES = int(os.environ.get("BRIDGE_BENCH_WORKERS_FILES", "10"))
+FILES = int(os.environ.get("BRIDGE_BENCH_WORKERS_FILES", "20"))
 TIMES = int(os.environ.get("BRIDGE_BENCH_WORKERS_TIMES", "2"))
 SECONDS = float(os.environ.get("BRIDGE_BENCH_WORKERS_SECONDS", "8"))
 MODEL = os.environ.get("BRIDGE_BENCH_WORKERS_MODEL", "")
@@ -86,20 +88,42 @@ async def throughput(folder: Path, model: str) -> list[Row]:
     ):
         await book(bridge, warm, "balanced", 2)
         for quality, limit in TWICE.items():
-            await bridge.workers.service.pause(ids[1])
-            one = await quickest(bridge, files, quality, 1)
-            await bridge.workers.service.resume(ids[1])
-            two = await quickest(bridge, files, quality, 2)
-            rows.append(_twice(f"{quality}, {what}", one, two, limit))
+            one, two = await one_and_two(bridge, ids[1], files, quality)
+            bare = "" if MODEL else await machine(files, quality, model)
+            rows.append(_twice(f"{quality}, {what}", one, two, limit, bare))
             if quality == "balanced":
                 rows.append(_wire(what, lane, one))
     return rows
 
 
-def _twice(what: str, one: Heard, two: Heard, limit: float) -> Row:
+async def one_and_two(bridge: Host, second: int, files: list[str], quality: str) -> tuple[Heard, Heard]:
+    """Hear a book by one worker and by two in turn, some times; return the quickest of each."""
+    ones, twos = [], []
+    for _ in range(TIMES):
+        await bridge.workers.service.pause(second)
+        ones.append(await book(bridge, files, quality, 1))
+        await bridge.workers.service.resume(second)
+        twos.append(await book(bridge, files, quality, 2))
+    return _quickest(ones), _quickest(twos)
+
+
+async def machine(files: list[str], quality: str, model: str) -> str:
+    """Say what this machine gives to two processes of the bare library over one, which nobody can beat."""
+    wish = Wish(files[: len(files) // 2], model, quality=quality, warm=speech_book.warm())
+    alone, together = [], []
+    for _ in range(TIMES):
+        alone.append((await in_thread(speech_child.run, "bare", wish)).cost.wall)
+        both = await asyncio.gather(*(in_thread(speech_child.run, "bare", wish) for _ in range(2)))
+        together.append(sum(each.cost.wall for each in both) / 2)
+    return (
+        f"two processes of the bare library over one, in turn with it: {2 * min(alone) / min(together):.2f}; "
+    )
+
+
+def _twice(what: str, one: Heard, two: Heard, limit: float, bare: str) -> Row:
     found, how = ratio(one.cost, two.cost, other_lanes=2)
     same = _same(one, two)
-    note = f"{how}; one {one.cost.said()}; two {two.cost.said()}, parts {_shares(two)}; {_said(same)}"
+    note = f"{how}; {bare}one {one.cost.said()}; two {two.cost.said()}, parts {_shares(two)}; {_said(same)}"
     figure = f"two workers on {os.cpu_count()} cores over one: {what}"
     return Row(figure, f"{found:.2f}", f"≥ {limit:g}", found >= limit and same, note)
 
@@ -126,7 +150,10 @@ def _shares(heard: Heard) -> str:
 
 async def quickest(bridge: Host, files: list[str], quality: str, lanes: int) -> Heard:
     """Hear a book several times; return the quickest."""
-    heard = [await book(bridge, files, quality, lanes) for _ in range(TIMES)]
+    return _quickest([await book(bridge, files, quality, lanes) for _ in range(TIMES)])
+
+
+def _quickest(heard: list[Heard]) -> Heard:
     return min(heard, key=lambda each: each.cost.wall)
 
 

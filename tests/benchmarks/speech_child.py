@@ -147,7 +147,7 @@ async def pipeline(wish: Wish) -> dict[str, Any]:
 
 
 def bare(wish: Wish) -> dict[str, Any]:
-    """Hear with the library alone, its model loaded before: cut parts, or the whole file as it comes."""
+    """Hear with the library alone, its model loaded before: a file in parts, or whole files as they come."""
     import faster_whisper
     import numpy as np
 
@@ -171,9 +171,9 @@ def bare(wish: Wish) -> dict[str, Any]:
             segments, _ = batched.transcribe(audio, batch_size=4, **shared)
         return "".join(segment.text for segment in segments)
 
-    (file,) = wish.files
-    pieces: list[Any] = [file]
+    pieces: list[Any] = list(wish.files)
     if wish.parts:
+        (file,) = wish.files
         pcm = np.frombuffer(pcm_of(Path(file)), "<i2").astype(np.float32) / 32768.0
         pieces = [pcm[start:end] for start, end in wish.parts]
     # The voice detector and the kernels are loaded by the first part that is heard.
