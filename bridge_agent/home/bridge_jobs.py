@@ -154,13 +154,13 @@ class BridgeJobs:
             "priority": priority,
         }
         moment = Moment.of(self._clock)
-        # Told before the write, the round of polls stands right behind it in the store's row: both are
-        # committed together, and a parked poll has its job one sync earlier.
+        # Told before the write, and not again after it: the round of polls stands right behind it in the
+        # store's row, both are committed together, and a parked poll has its job one sync earlier.
         self.waits.news()
         done, created = await self._db.write(lambda c: self._queue_unit(c, values, moment))
         if done.refused is not None:
             self._advertised.discard(kind)
-        job = self._finish(done)
+        job = self._finish(done, told=True)
         if self._books.get(library_id) is None:
             # The library was removed between the look and the write; its jobs go with it.
             await self.delete_library(library_id)
@@ -363,21 +363,24 @@ class BridgeJobs:
     def _sweep(self, connection: sqlite3.Connection, moment: Moment) -> Jobs:
         return leases.sweep(connection, moment, self._settings.max_attempts)
 
-    def _finish(self, done: _Done) -> Job:
-        """Tell of what changed; return the job that was meant or raise why there is none."""
+    def _finish(self, done: _Done, *, told: bool = False) -> Job:
+        """Tell of what changed; return the job that was meant or raise why there is none.
+
+        `told`: the polls know of the job already.
+        """
         self._changed(done.swept)
         if done.refused is not None:
             raise done.refused
         assert done.job is not None
-        self._changed([done.job])
+        self._changed([done.job], told=told)
         return done.job
 
-    def _changed(self, jobs: Jobs) -> None:
+    def _changed(self, jobs: Jobs, *, told: bool = False) -> None:
         for job in jobs:
             self.on_change(job)
             if job.held:
                 self.timer.held_until(self._clock.monotonic() + self._settings.lease_seconds)
-        if any(job.state is JobState.QUEUED for job in jobs):
+        if not told and any(job.state is JobState.QUEUED for job in jobs):
             self.waits.news()
 
 

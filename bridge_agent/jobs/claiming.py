@@ -173,7 +173,8 @@ class ClaimLoop:
                 self._stir.clear()
                 await self._stir.wait()
         finally:
-            await cancel_and_wait(poll)
+            if not poll.done():
+                await cancel_and_wait(poll)
         return poll
 
     async def _next(self, kinds: list[str], claim_id: str) -> ClaimedJob | BridgeError | None:
@@ -210,6 +211,9 @@ class ClaimLoop:
         new = await self._runs.take(server_id, job)
         self._id = None
         if new:
+            # The job's own tasks begin first; the next poll can wait for two turns of the loop.
+            for _ in range(2):
+                await self._clock.sleep(0)
             self.ask_at_once()
         else:
             self._put_off(None)
