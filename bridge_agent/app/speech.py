@@ -94,6 +94,7 @@ async def _open_pipeline(
     closing.push_async_callback(coordinator.close)
     closing.push_async_callback(tasks.cancel)
     closing.push_async_callback(workers.listener.stop)
+    await coordinator.tidy()
     await workers.start()
     await coordinator.start()
     found.transcription, found.workers = rooms, workers

@@ -41,6 +41,7 @@ class Host:
             self.settings, clock, self.tasks, self.workers.gate, self.workers.service, self.rooms.pipeline
         )
         self.workers.more_routes.append(self.coordinator.add_routes)
+        await self.coordinator.tidy()
         await self.workers.start()
         await self.coordinator.start()
 

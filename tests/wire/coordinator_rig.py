@@ -65,13 +65,26 @@ class Caller:
     """Whoever sends requests with one token (none, if that is None)."""
 
     def __init__(
-        self, session: aiohttp.ClientSession, url: str, token: str | None, token_id: int = 0
+        self,
+        session: aiohttp.ClientSession,
+        url: str,
+        token: str | None,
+        token_id: int = 0,
+        clock: FakeClock | None = None,
     ) -> None:
         self.session = session
         self.url = url
         self.token = token
         self.token_id = token_id
         self.worker_id = ""
+        self._clock = clock
+
+    async def ending(self, path: str, body: object) -> Answered:
+        """POST what may end a job, and let time pass while the answer waits for that end."""
+        posting = asyncio.ensure_future(self.post(path, body))
+        while self._clock is not None and not (await asyncio.wait({posting}, timeout=0.05))[0]:
+            await self._clock.advance(0.02)
+        return await posting
 
     async def call(
         self,
@@ -148,12 +161,12 @@ class Caller:
             "result": {"artifact_id": artifact_id},
             **more,
         }
-        return await self.post(f"/tasks/{task_id}/result", body)
+        return await self.ending(f"/tasks/{task_id}/result", body)
 
     async def fail(self, task_id: str, attempt: int = 1, **more: object) -> Answered:
         """Say that a task could not be done."""
         body = {"worker_id": self.worker_id, "attempt": attempt, **more}
-        return await self.post(f"/tasks/{task_id}/failure", body)
+        return await self.ending(f"/tasks/{task_id}/failure", body)
 
     async def do(self, task: Mapping[str, Any], content: bytes = PARTIAL) -> Answered:
         """Hand in and complete a claimed task."""
@@ -226,6 +239,7 @@ class CoordinatorRig:
         self.rooms = await open_coordinator(
             work.settings, work.clock, work.tasks, self.gate, work.service, work.pipeline, self.limits
         )
+        await self.rooms.tidy()
         await self.rooms.start()
         self.app = web.Application(middlewares=[json_errors("/")])
         addresses = Addresses(await work.tokens.key(KEY))
@@ -257,7 +271,7 @@ class CoordinatorRig:
 
     def caller(self, token: str | None, token_id: int = 0) -> Caller:
         """Return a client with that token."""
-        return Caller(self._session, self.url, token, token_id)
+        return Caller(self._session, self.url, token, token_id, self.clock)
 
     async def invited(self, name: str, model: str | None = None) -> Caller:
         """Invite somebody."""

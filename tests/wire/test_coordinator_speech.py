@@ -165,10 +165,13 @@ async def test_a_cancelled_job_takes_its_parts_with_it(rig: CoordinatorRig, w: C
     answer = await w.post(f"/jobs/{job}/cancel")
     assert answer.told == (200, {"job_id": job, "status": "cancelled", "cancelled_tasks": 2})
     assert (await w.post(f"/jobs/{job}/cancel")).body["cancelled_tasks"] == 0
-    refused = await w.beat(held["task_id"], held["attempt"])
-    assert refused.status in (404, 409)
-    for _ in range(10):
-        await rig.pass_time(0.5)
+    id_, attempt = held["task_id"], held["attempt"]
+    for _ in range(2):
+        assert (await w.beat(id_, attempt)).error == NOT_LEASED
+        assert (await w.put(id_, heard("late"), attempt)).error == ELSEWHERE
+        assert (await w.fail(id_, attempt)).error == NOT_LEASED
+        for _ in range(10):
+            await rig.pass_time(0.5)
     assert (await w.claim()).status == 204
     status = await w.status(job)
     assert (status["status"], status["completed"], status["cancelled"]) == ("cancelled", 1, 2)
@@ -184,6 +187,68 @@ async def test_a_part_that_can_not_be_had_fails_the_job(rig: CoordinatorRig, w: 
     status = await ended(rig, w, job)
     assert (status["status"], status["error_code"], status["failed"]) == ("failed", "transcription_failed", 1)
     assert (await w.get(f"/jobs/{job}/result")).error == (404, "artifact not found")
+
+
+@pytest.mark.requirement("S-08")
+async def test_the_result_that_ends_a_job_may_be_repeated_and_the_transcript_is_there_with_it(
+    rig: CoordinatorRig, w: Caller
+) -> None:
+    job = (await uploaded(rig, w, b"a")).body["job_id"]
+    task = await claimed(rig, w)
+    put = await w.put(task["task_id"], heard("all"))
+    told = {"id": task["task_id"], "job_id": job, "status": "completed"}
+    assert (await w.complete(task["task_id"], put.body["artifact_id"])).told == (200, told)
+    status = await w.status(job)
+    assert (status["status"], status["result_uri"]) == ("completed", f"/jobs/{job}/result")
+    assert (await w.post(f"/jobs/{job}/cancel")).error == (409, "job cannot be cancelled")
+    for _ in range(2):
+        assert (await w.complete(task["task_id"], put.body["artifact_id"])).told == (200, told)
+        assert (await w.beat(task["task_id"])).error == NOT_LEASED
+        await rig.pass_time(30)
+    assert b"all" in (await w.get(f"/jobs/{job}/result")).raw
+
+
+@pytest.mark.requirement("S-09")
+async def test_a_failure_for_good_is_one_though_another_worker_is_there(
+    rig: CoordinatorRig, w: Caller
+) -> None:
+    v = await rig.worker("v", "transcribe")
+    job = (await uploaded(rig, w, b"a")).body["job_id"]
+    task = await claimed(rig, w)
+    assert (await w.fail(task["task_id"])).body["status"] == "failed"
+    assert (await v.claim()).status == 204
+    status = await w.status(job)
+    assert (status["status"], status["failed"], status["pending"]) == ("failed", 1, 0)
+
+
+async def test_a_job_that_is_cancelled_while_it_waits_for_something_is_not_begun_again(
+    rig: CoordinatorRig, w: Caller
+) -> None:
+    job = (await uploaded(rig, w, b"ab")).body["job_id"]
+    assert (await do(w, await claimed(rig, w), heard("first"))).status == 200
+    await rig.work.service.pause(w.token_id)
+    await rig.pass_time(150)
+    assert rig.work.pipeline.views() == []
+    assert (await w.post(f"/jobs/{job}/cancel")).status == 200
+    await rig.work.service.resume(w.token_id)
+    for _ in range(20):
+        assert (await w.claim()).status == 204
+        await rig.pass_time(1)
+    assert rig.work.pipeline.views() == []
+
+
+async def test_the_job_that_was_made_first_goes_first_whatever_it_is(rig: CoordinatorRig) -> None:
+    w = await rig.worker("both", "transcribe", "similarity-search")
+    await uploaded(rig, w, b"a")
+    await rig.pass_time(1)
+    await w.search(rows=5)
+    await rig.pass_time(1)
+    await uploaded(rig, w, b"b")
+    seen = []
+    for _ in range(3):
+        task = await claimed(rig, w)
+        seen.append(task["workload"])
+    assert seen == ["transcribe", "similarity-search", "transcribe"]
 
 
 async def test_a_retryable_failure_waits_and_a_part_given_back_does_not(
@@ -294,13 +359,15 @@ async def test_what_our_own_worker_says_of_speech_is_kept(rig: CoordinatorRig, w
 
 async def test_a_paused_worker_gets_neither_parts_nor_shards(rig: CoordinatorRig) -> None:
     w = await rig.worker("p", "transcribe", "similarity-search")
-    await w.search()
+    await w.search(rows=5)
+    await rig.pass_time(1)
     await rig.work.offered("a")
     await rig.work.service.pause(w.token_id)
     assert (await w.claim()).status == 204
     await rig.work.service.resume(w.token_id)
-    assert (await w.claimed())["workload"] == "transcribe"
     assert (await w.claimed())["workload"] == "similarity-search"
+    await rig.work.service.pause(w.token_id)
+    assert (await w.claim()).status == 204
 
 
 async def test_a_worker_is_known_by_the_model_that_it_registers(rig: CoordinatorRig, w: Caller) -> None:

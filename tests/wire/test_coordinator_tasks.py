@@ -299,8 +299,10 @@ async def test_a_described_job_that_is_not_whole_is_refused(w: Caller, changed: 
     "uri", ["https://elsewhere/x", "HTTP://elsewhere", "//elsewhere/x", " \\\\elsewhere"]
 )
 async def test_no_worker_is_sent_to_another_server_with_its_token(w: Caller, uri: str) -> None:
-    body = {"workload": "w", "input_uri": "x", "chunks": [{**CHUNK, "input_uri": uri}]}
-    assert (await w.post("/jobs", body)).error == (400, "invalid input")
+    await w.post("/jobs", {"workload": "w", "input_uri": "x", "chunks": [{**CHUNK, "input_uri": uri}]})
+    task = await w.claimed()
+    assert task["input"]["uri"] == f"/tasks/{task['task_id']}/input"
+    assert (await w.get(task["input"]["uri"])).error == (404, "artifact not found")
 
 
 # ---- a disk that is full, and other trouble

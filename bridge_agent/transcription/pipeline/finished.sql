@@ -21,6 +21,7 @@ WHERE part_key IN (SELECT part_key FROM tasks WHERE recording_id = :recording_id
   AND part_key NOT IN (
     SELECT tasks.part_key FROM tasks JOIN recordings ON recordings.id = tasks.recording_id
     WHERE tasks.recording_id <> :recording_id AND recordings.state IN ('open', 'done')
+      AND NOT recordings.closed
   );
 
 -- forget_old: parts that nobody has used for long, except those of a recording that is open

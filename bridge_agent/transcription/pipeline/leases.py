@@ -46,6 +46,12 @@ def lease(c: sqlite3.Connection, wanted: Wanted, notes: Mapping[str, Any]) -> Ta
     return _begun(c, _claimed(c, "lease", wanted), wanted, notes)
 
 
+def waiting_since(c: sqlite3.Connection, wanted: Wanted) -> str | None:
+    """Return when the oldest recording was asked for of which a part may be claimed now."""
+    found: str | None = c.execute(SQL["waiting_since"], _values(wanted)).fetchone()["at"]
+    return found
+
+
 def take_over(
     c: sqlite3.Connection, straggler: Claim, wanted: Wanted, notes: Mapping[str, Any]
 ) -> Task | None:
@@ -150,13 +156,16 @@ def held(c: sqlite3.Connection, holders: str) -> list[Task]:
 
 
 def _claimed(c: sqlite3.Connection, query: str, wanted: Wanted) -> Task | None:
-    values = {
+    return _row(c, query, _values(wanted))
+
+
+def _values(wanted: Wanted) -> dict[str, object]:
+    return {
         **wanted._asdict(),
         "recordings": json.dumps(sorted(wanted.recordings)),
         "held": json.dumps(sorted(wanted.held)),
         "way": -1 if wanted.newest else 1,
     }
-    return _row(c, query, values)
 
 
 def _begun(c: sqlite3.Connection, task: Task | None, wanted: Wanted, notes: Mapping[str, Any]) -> Task | None:

@@ -28,6 +28,14 @@ WHERE id = (
 )
 RETURNING *;
 
+-- waiting_since: when the oldest recording was asked for of which a part may be claimed now
+SELECT min(recordings.created_at) AS at FROM tasks JOIN recordings ON recordings.id = tasks.recording_id
+WHERE tasks.state = 'converted'
+  AND tasks.recording_id IN (SELECT value FROM json_each(:recordings))
+  AND (claim_ends_at IS NULL OR claim_ends_at <= :now)
+  AND tasks.id NOT IN (SELECT value FROM json_each(:held))
+  AND (next_run_at IS NULL OR next_run_at <= :now);
+
 -- begin: remember the claim that was just made; what an earlier one said is gone, who refused the part is not
 INSERT INTO leases (task_id, attempt, holder, notes, beat_at)
 VALUES (:id, :attempt, :holder, :notes, :now)

@@ -16,6 +16,8 @@ class Offer:
     plan: Plan
     survey: Survey
     live: Live
+    final_verdicts: bool = False
+    """Whether one worker's word that a part can't be done counts for all."""
 
     @property
     def model(self) -> str:

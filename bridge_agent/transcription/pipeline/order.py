@@ -23,7 +23,8 @@ class Order:
     """A book to transcribe. `settings.model` is the name or folder to ask executors for; empty: their own.
 
     `apart` is a name under which this order keeps its finished parts to itself, so that those of other jobs
-    are not used; empty: all share theirs.
+    are not used; empty: all share theirs. With `final_verdicts` one worker's word that a part can't be done
+    counts for all; else the part is left to the others.
     """
 
     asker: Asker
@@ -32,6 +33,7 @@ class Order:
     files: tuple[SourceFile, ...]
     settings: Settings
     apart: str = ""
+    final_verdicts: bool = False
 
 
 Progress = Callable[[str, str, float | None, float | None], None]

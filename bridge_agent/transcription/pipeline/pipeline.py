@@ -202,15 +202,27 @@ class Pipeline:
         )
 
     async def close(self, recording_id: int) -> None:
-        """Forget a recording whose book is done: its finished parts go (settled point 6)."""
+        """Let go of a recording whose book is done: its finished parts go (settled point 6).
+
+        Who did which of its parts is known for another day, so that whoever repeats a last call is answered
+        as the first time.
+        """
+        now = self._now()
+
+        def unit(c: sqlite3.Connection) -> None:
+            finished.let_go(c, recording_id)
+            recordings.close(c, recording_id, now)
+
+        await self._let_go(recording_id, unit)
+
+    async def drop(self, recording_id: int) -> None:
+        """Forget a recording that was begun by mistake, as if it had never been."""
 
         def unit(c: sqlite3.Connection) -> None:
             finished.let_go(c, recording_id)
             recordings.forget(c, recording_id)
 
-        await self._db.write(unit)
-        self._asked.pop(recording_id, None)
-        await in_thread(shutil.rmtree, self._tools.folder / str(recording_id), True)
+        await self._let_go(recording_id, unit)
 
     async def cancel(self, recording_id: int) -> None:
         """End a recording that nobody wants any more; a run of it ends by itself, finished parts are kept."""
@@ -218,12 +230,12 @@ class Pipeline:
         await self._db.write(lambda c: recordings.cancel(c, recording_id, now))
 
     async def forget_old(self) -> None:
-        """Drop what nobody came back for in 30 days, and books that have been done for a day."""
+        """Drop what nobody came back for in 30 days, and books that have been done or closed for a day."""
         before = to_text(self._clock.now() - timedelta(days=KEEP_DAYS))
         done_before = to_text(self._clock.now() - timedelta(days=1))
 
         def unit(c: sqlite3.Connection) -> set[int]:
-            for recording_id in recordings.done_before(c, done_before, self._running):
+            for recording_id in recordings.over_before(c, done_before, self._running):
                 finished.let_go(c, recording_id)
                 recordings.forget(c, recording_id)
             recordings.forget_old(c, before, self._running)
@@ -243,6 +255,11 @@ class Pipeline:
     def views(self) -> list[dict[str, Any]]:
         """Return what the page shows of all books under way."""
         return [view for id_ in sorted(self._running) if (view := self.view(id_)) is not None]
+
+    async def _let_go(self, recording_id: int, unit: Callable[[sqlite3.Connection], None]) -> None:
+        await self._db.write(unit)
+        self._asked.pop(recording_id, None)
+        await in_thread(shutil.rmtree, self._tools.folder / str(recording_id), True)
 
     # ---- one run
 
@@ -268,7 +285,7 @@ class Pipeline:
         live, quality = asked.live, settings.quality
         live.parts = {part.number: part.own_end - part.own_start for part in plan.parts}
         live.estimator = Estimator(await self._db.read(lambda c: learnt.speeds(c, info.model, quality)))
-        self.offers[recording_id] = Offer(plan, survey, live)
+        self.offers[recording_id] = Offer(plan, survey, live, order.final_verdicts)
         try:
             await Run(self._tools, order, recording, plan, survey, live, progress).to_the_end()
         finally:

@@ -121,6 +121,11 @@ def state(c: sqlite3.Connection, recording_id: int) -> State:
     return found
 
 
+def close(c: sqlite3.Connection, recording_id: int, now: str) -> None:
+    """Write down that whoever asked for a recording has what came of it: it is not gone on with any more."""
+    c.execute(SQL["close"], {"id": recording_id, "now": now})
+
+
 def forget(c: sqlite3.Connection, recording_id: int) -> None:
     """Drop a recording and its tasks."""
     c.execute(SQL["forget"], {"id": recording_id})
@@ -132,10 +137,10 @@ def forget_old(c: sqlite3.Connection, before: str, running: Collection[int]) -> 
     return [row["id"] for row in c.execute(SQL["forget_old"], values).fetchall()]
 
 
-def done_before(c: sqlite3.Connection, before: str, running: Collection[int]) -> list[int]:
-    """Return the recordings that have been done since a time, and that nobody works on."""
+def over_before(c: sqlite3.Connection, before: str, running: Collection[int]) -> list[int]:
+    """Return the recordings that have been done or closed since a time, and that nobody works on."""
     values = {"before": before, "running": json.dumps(sorted(running))}
-    return [row["id"] for row in c.execute(SQL["done_before"], values).fetchall()]
+    return [row["id"] for row in c.execute(SQL["over_before"], values).fetchall()]
 
 
 def ids_since(c: sqlite3.Connection, since: str) -> set[int]:

@@ -5,7 +5,7 @@ RETURNING *;
 
 -- asked: the recording that somebody has asked for already, where it goes on or its parts are all there
 SELECT * FROM recordings
-WHERE sender = :sender AND addressee = :addressee AND state IN ('open', 'done')
+WHERE sender = :sender AND addressee = :addressee AND state IN ('open', 'done') AND NOT closed
 ORDER BY id DESC LIMIT 1;
 
 -- go_on: the same asker again: what it calls the book may have changed meanwhile, all else is the same
@@ -46,16 +46,19 @@ SELECT * FROM recordings WHERE id = :id;
 -- state: only that
 SELECT state FROM recordings WHERE id = :id;
 
--- forget: a recording is over, its parts are where they belong
+-- close: whoever asked has what came of it
+UPDATE recordings SET closed = 1, updated_at = :now WHERE id = :id;
+
+-- forget: nothing of a recording is wanted any more
 DELETE FROM recordings WHERE id = :id;
 
 -- forget_old: what nobody came back for; the times are looked at again here
 DELETE FROM recordings WHERE updated_at < :before AND id NOT IN (SELECT value FROM json_each(:running))
 RETURNING id;
 
--- done_before: what has been done for long enough
+-- over_before: what has been done or closed for long enough
 SELECT id FROM recordings
-WHERE state = 'done' AND updated_at < :before AND id NOT IN (SELECT value FROM json_each(:running));
+WHERE (state = 'done' OR closed) AND updated_at < :before AND id NOT IN (SELECT value FROM json_each(:running));
 
 -- ids_since: which recordings something happened to since a time
 SELECT id FROM recordings WHERE updated_at >= :since;

@@ -1,7 +1,10 @@
 """A claimed task as this wire shows it, whatever it is a piece of."""
 
+import re
 from dataclasses import dataclass
 from typing import Any
+
+_FOREIGN = re.compile(r"\s*(?:https?:|[/\\]{2})", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -19,14 +22,19 @@ class Claimed:
     input_uri: str | None = None
 
     def wire(self) -> dict[str, Any]:
-        """Return it as it is sent; the input is at a path of this very server, never on another."""
+        """Return it as it is sent.
+
+        An input that is named as another server's is sent as a path of this one, where it is not to be had: a
+        public worker sends its token along to wherever an address leads.
+        """
+        foreign = self.input_uri is None or _FOREIGN.match(self.input_uri)
         return {
             "task_id": self.task_id,
             "job_id": self.job_id,
             "chunk_index": self.chunk_index,
             "workload": self.workload,
             "input": {
-                "uri": self.input_uri or f"/tasks/{self.task_id}/input",
+                "uri": f"/tasks/{self.task_id}/input" if foreign else self.input_uri,
                 "sha256": self.input_sha256,
             },
             "parameters": self.parameters,

@@ -1,6 +1,6 @@
 """The coordinator: what this wire serves, behind its routes."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from typing import Any
 
 from bridge_agent.base.clock import Clock
@@ -71,7 +71,7 @@ class Coordinator:
         return {"worker_id": worker_id, "heartbeat_interval_seconds": beat}
 
     async def claim(self, member: Member, worker_id: str) -> Claimed | None:
-        """Lease the next task that a worker can do: a part of audio first. Raises Invalid, NoSuchWorker."""
+        """Lease the next task that a worker can do, of the job made first; raises Invalid, NoSuchWorker."""
         known = bodies.as_uuid(worker_id)
         if known is None:
             raise Invalid("A worker’s id is a UUID.")
@@ -82,11 +82,19 @@ class Coordinator:
             return None
         capabilities = registration.capabilities
         caller = self.caller(member, worker_id, _model(capabilities))
-        if self._parts is not None and TRANSCRIBE in capabilities:
-            claimed = await self._parts.claim(caller)
-            if claimed is not None:
-                return claimed
-        return await self._tables.claim(caller, capabilities)
+        parts = self._parts
+        if parts is None or TRANSCRIBE not in capabilities:
+            return await self._tables.claim(caller, capabilities)
+        if await self._tables_go_first(parts, caller, capabilities):
+            return await self._tables.claim(caller, capabilities) or await parts.claim(caller)
+        return await parts.claim(caller) or await self._tables.claim(caller, capabilities)
+
+    async def _tables_go_first(self, parts: Parts, caller: Caller, capabilities: Collection[str]) -> bool:
+        since = await self.uploads.waiting_since(capabilities)
+        if since is None:
+            return False
+        parts_since = await parts.waiting_since(caller)
+        return parts_since is None or since < parts_since
 
     def caller(self, member: Member, worker_id: str, model: str | None = None) -> Caller:
         """Return who calls."""
@@ -140,7 +148,7 @@ class Coordinator:
         number = self._number(task_id)
         if number is None or self._parts is None:
             return await self._tables.complete(task_id, caller, said.attempt, artifact_id, said.metrics)
-        return await self._parts.complete(number, caller, said.attempt, artifact_id)
+        return await self._over(await self._parts.complete(number, caller, said.attempt, artifact_id))
 
     async def fail(self, task_id: str, caller: Caller, said: Fail) -> Settled:
         """Write a failure down; raises Refusal."""
@@ -148,9 +156,10 @@ class Coordinator:
         if number is None or self._parts is None:
             failure = Failure(said.error_code, said.error_message, said.retryable)
             return await self._tables.fail(task_id, caller, said.attempt, failure)
-        return await self._parts.fail(
+        settled = await self._parts.fail(
             number, caller, said.attempt, said.error_code, said.error_message, said.retryable
         )
+        return await self._over(settled)
 
     # ---- jobs
 
@@ -167,6 +176,11 @@ class Coordinator:
         if job.workload == TRANSCRIBE and self.speech is not None:
             ended = await self.speech.cancel(job)
         return {"cancelled_tasks": ended, "job_id": job.id, "status": "cancelled"}
+
+    async def _over(self, settled: Settled) -> Settled:
+        if self.speech is not None and settled.status != "pending":
+            await self.speech.over(settled.job_id)
+        return settled
 
     def _number(self, task_id: str) -> int | None:
         return None if self._parts is None else self._parts.ids.number(task_id)

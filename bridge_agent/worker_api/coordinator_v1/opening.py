@@ -28,9 +28,12 @@ class CoordinatorRooms:
     db: Database
     notes: list[str] = field(default_factory=list)
 
-    async def start(self) -> None:
-        """Go on with what an earlier life left; after the pipeline and the service have started."""
+    async def tidy(self) -> None:
+        """Remove what an earlier life left half done; before anybody is listened to."""
         await self.uploads.start()
+
+    async def start(self) -> None:
+        """Go on with the jobs that an earlier life left; after the pipeline and the service have started."""
         await self.speech.start()
 
     def add_routes(self, app: web.Application) -> None:

@@ -84,6 +84,10 @@ class Parts:
         lease = await self._service.claim(_worker(caller), self._terms)
         return None if lease is None else await self._claimed(lease.task)
 
+    async def waiting_since(self, caller: Caller) -> str | None:
+        """Return when the oldest book was asked for whose parts may be for this worker."""
+        return await self._service.waiting_since(_worker(caller))
+
     async def renew(self, number: int, caller: Caller, attempt: int) -> Claimed:
         """Take a heartbeat; the first one says that the part is worked on. Raises Refusal."""
         task = await self._held(number, caller, attempt)

@@ -24,7 +24,6 @@ from bridge_agent.worker_api.workloads.schema import whole_numbers
 _ID = "{id:[^/]+}"
 _HEALTH_S = 2.0
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}\Z")
-_FOREIGN = re.compile(r"\s*(?:https?:|[/\\]{2})", re.IGNORECASE)
 _PIECE = 1 << 18
 
 _log = logging.getLogger(__name__)
@@ -218,15 +217,10 @@ def _chunk(said: messages.Chunk, whole: messages.Describe) -> Chunk:
 
 
 def _judge(said: messages.Describe, chunks: list[Chunk]) -> None:
-    """Raise Invalid for a job that can't be worked on.
-
-    An address of another server is refused, since a public worker sends its token to wherever that is.
-    """
+    """Raise Invalid for a job that can't be worked on."""
     named = {said.workload, *(chunk.workload for chunk in chunks)}
     if len({chunk.chunk_index for chunk in chunks}) != len(chunks):
         raise Invalid("Two chunks have one index.")
-    if any(_FOREIGN.match(chunk.input_uri) for chunk in chunks):
-        raise Invalid("An input is on another server.")
     if named & {"similarity-graph", TRANSCRIBE}:
         raise Invalid("This workload is not described by addresses.")
     if "similarity-search" in named and len(chunks) > 1 and "query_id" in (said.parameters or {}):

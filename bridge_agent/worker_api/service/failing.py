@@ -66,8 +66,8 @@ class Failing:
     async def fail(self, task: Task, worker: WorkerId, message: str, *, retryable: bool) -> FallenTo:
         """Write a failure down; raises LeaseLost.
 
-        A verdict of one worker is final where nobody else is there; otherwise the part is left to the others,
-        since a worker that is set up wrongly says so of every part.
+        A verdict of one worker is final where nobody else is there, or where the order wants it so; otherwise
+        the part is left to the others: a worker that is set up wrongly says so of every part.
         """
         error = f"the worker “{worker.name}” said: {message}" if message else f"“{worker.name}” failed at it"
         self._desk.work["transcribe", "failure"] += 1
@@ -78,9 +78,7 @@ class Failing:
             if await self._desk.uncut(task.claim, error) is None:
                 raise LeaseLost
             return "again"
-        refusers = await self._desk.read(lambda c: leases.refusers(c, task.id))
-        others = [each for each in self.others(worker.token_id) if each not in refusers]
-        if retryable or others:
+        if retryable or await self._left_to_others(task, worker):
             moved = await self._again(task, worker, error, refused=not retryable)
         else:
             moved = await self._desk.fail(task.claim, error)
@@ -92,6 +90,13 @@ class Failing:
             await self._desk.write(lambda c: leases.bury(c, task.id, wanted))
             return "failed"
         return "again" if retryable else "failed"
+
+    async def _left_to_others(self, task: Task, worker: WorkerId) -> bool:
+        offer = self._pipeline.offers.get(task.recording_id)
+        if offer is not None and offer.final_verdicts:
+            return False
+        refusers = await self._desk.read(lambda c: leases.refusers(c, task.id))
+        return any(each not in refusers for each in self.others(worker.token_id))
 
     async def _again(self, task: Task, worker: WorkerId, error: str, *, refused: bool) -> Task | None:
         now = self._clock.now()

@@ -100,6 +100,11 @@ class WorkService:
         """
         return await self._cancellable(self._claim(worker, terms, phase, newest, notes or {}))
 
+    async def waiting_since(self, worker: WorkerId) -> str | None:
+        """Return when the oldest book was asked for whose parts a worker may be given now."""
+        wanted = self._wanted(worker, Terms(0.0), "downloading")
+        return await self._desk.read(lambda c: leases.waiting_since(c, wanted))
+
     async def take_up(self, worker: WorkerId, terms: Terms, *, newest: bool = False) -> Lease | None:
         """Find a part again that a worker holds: one that is ready, or that it has been silent about."""
         wanted = self._wanted(worker, terms, "transcribing", newest=newest)

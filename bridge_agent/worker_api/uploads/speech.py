@@ -40,6 +40,7 @@ FAILED = "transcription_failed"
 _LANGUAGE = re.compile(r"[a-z]{2}\Z")
 _PROMPT_BYTES = 1024
 _AGAIN_S = 30.0
+_OVER_S = 10.0
 
 _log = logging.getLogger(__name__)
 
@@ -59,6 +60,7 @@ class SpeechJobs:
         self._tasks = spawner
         self._recordings: dict[str, int] = {}
         self._runs: dict[str, asyncio.Task[Recording]] = {}
+        self._carrying: dict[str, asyncio.Task[None]] = {}
         pipeline.replies.senders[SENDER] = self
 
     async def start(self) -> None:
@@ -108,11 +110,28 @@ class SpeechJobs:
         if run is not None:
             await cancel_and_wait(run)
         if recording_id is not None:
-            await self._pipeline.close(recording_id)
+            await self._pipeline.drop(recording_id)
 
     async def carry_out(self, job: Job) -> None:
         """Go on with a job in the background, to its end."""
-        self._tasks.spawn(self._carry_out(job), f"job {job.id}")
+        carrying = self._tasks.spawn(self._carry_out(job), f"job {job.id}")
+        self._carrying[job.id] = carrying
+        carrying.add_done_callback(lambda _: self._carrying.pop(job.id, None))
+
+    async def over(self, job_id: str) -> None:
+        """Wait, not for ever, until a job is over whose parts have all come to an end; others are left alone.
+
+        So the call that ends the last part answers when the result is there, as with tables.
+        """
+        carrying, recording_id = self._carrying.get(job_id), self._recordings.get(job_id)
+        if carrying is None or recording_id is None:
+            return
+        parts = await self._pipeline.desk.read(lambda c: tasks.counts(c, recording_id))
+        if parts.get("created") or parts.get("converted"):
+            return
+        ended = asyncio.Event()
+        carrying.add_done_callback(lambda _: ended.set())
+        await self._clock.wait(ended, _OVER_S)
 
     async def cancel(self, job: Job) -> int:
         """End the recording of a job that was cancelled; return how many parts were open."""
@@ -144,25 +163,40 @@ class SpeechJobs:
     # ---- one job
 
     async def _carry_out(self, job: Job) -> None:
-        while True:
+        while await self._is_wanted(job):
             try:
-                ended = await self._ended(job)
-                if ended.state == "done":
-                    await self._finish(job, ended)
-                else:
-                    await self._fail(job)
+                await self._to_its_end(job)
             except Trouble as trouble:
                 _log.warning("The uploaded audio of job %s waits: %s", job.id, trouble.message)
                 await trouble.mended(self._clock)
             except StoreFull as full:
                 _log.warning("The uploaded audio of job %s waits: %s", job.id, full.message)
                 await self._clock.sleep(_AGAIN_S)
-            except BridgeError as error:
-                _log.warning("The uploaded audio of job %s can't be transcribed: %s", job.id, error.message)
-                await self._fail(job)
-                return
+            except Exception as error:
+                _log.error("The uploaded audio of job %s is tried again by itself.", job.id, exc_info=error)
+                await self._clock.sleep(_AGAIN_S)
             else:
-                return
+                break
+        await self._forget(job)
+
+    async def _to_its_end(self, job: Job) -> None:
+        try:
+            ended = await self._ended(job)
+            done = ended.state == "done"
+            if done:
+                await self._finish(job, ended)
+        except (Trouble, StoreFull):
+            raise
+        except BridgeError as error:
+            _log.warning("The uploaded audio of job %s can't be transcribed: %s", job.id, error.message)
+            done = False
+        if not done:
+            await self._fail(job)
+
+    async def _is_wanted(self, job: Job) -> bool:
+        """Tell whether a job is still to be done; one may be cancelled while it waits for something."""
+        found = await self._db.read(lambda c: jobs.by_number(c, job.number))
+        return found is not None and found.state in ("open", "reducing")
 
     async def _ended(self, job: Job) -> Recording:
         run = self._runs.pop(job.id, None)
@@ -202,7 +236,6 @@ class SpeechJobs:
             )
             await self._db.write(lambda c: jobs.keep_parts(c, job.number, counts))
             await keep_result(self._db, self._files, self._time, job, result, aside / artifact_id)
-        await self._forget(job)
 
     async def _fail(self, job: Job) -> None:
         counts = await self.counts(job)
@@ -213,7 +246,6 @@ class SpeechJobs:
             jobs.fail(c, job.number, FAILED, now)
 
         await self._db.write(unit)
-        await self._forget(job)
 
     async def _forget(self, job: Job) -> None:
         recording_id = self._recordings.pop(job.id, None)
@@ -246,6 +278,8 @@ def _order(job_id: str, audio: Path, name: str, parameters: Mapping[str, Any]) -
         author="",
         files=(SourceFile(path=audio, relative=name),),
         settings=settings,
+        # As the contract has it: a failure that is not to be tried again ends the task.
+        final_verdicts=True,
     )
 
 

@@ -55,6 +55,13 @@ def claim(c: sqlite3.Connection, asked: Asked) -> Task | None:
     return None if row is None else read_task(row)
 
 
+def waiting_since(c: sqlite3.Connection, workloads: Collection[str], now: str) -> str | None:
+    """Return when the oldest job was made of which a task of these workloads may be claimed now."""
+    values = {"workloads": json.dumps(sorted(workloads)), "now": now}
+    found: str | None = c.execute(SQL["waiting_since"], values).fetchone()["at"]
+    return found
+
+
 def unclaim(c: sqlite3.Connection, task: Task, now: str) -> None:
     """Take a claim back that nobody was told of, if it is as it was."""
     c.execute(SQL["unclaim"], {"id": task.id, "attempt": task.attempt, "owner": task.owner, "now": now})

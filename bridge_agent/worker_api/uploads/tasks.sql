@@ -24,6 +24,12 @@ WHERE number = (
 )
 RETURNING *, (SELECT id FROM jobs WHERE jobs.number = tasks.job) AS job_id;
 
+-- waiting_since: when the oldest job was made that a task of these workloads waits for
+SELECT min(jobs.created_at) AS at FROM tasks JOIN jobs ON jobs.number = tasks.job
+WHERE tasks.state = 'pending'
+  AND tasks.workload IN (SELECT value FROM json_each(:workloads))
+  AND (tasks.next_run_at IS NULL OR tasks.next_run_at <= :now);
+
 -- unclaim: a claim that nobody was told of came to nothing; its attempt is not used again
 UPDATE tasks SET
   state = 'pending', owner = NULL, token_id = NULL, lease_ends_at = NULL, updated_at = :now

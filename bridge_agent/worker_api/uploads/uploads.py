@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bridge_agent.base.clock import Clock, to_text
-from bridge_agent.base.errors import BridgeError
 from bridge_agent.base.files import private_folder
 from bridge_agent.base.tasks import Tasks
 from bridge_agent.store import Database, open_database
@@ -149,6 +148,11 @@ class Uploads:
             return tasks.claim(c, asked)
 
         return await self._db.write(unit)
+
+    async def waiting_since(self, workloads: Collection[str]) -> str | None:
+        """Return when the oldest job was made of which a task of these workloads may be claimed now."""
+        now = self.time.now()
+        return await self._db.read(lambda c: tasks.waiting_since(c, workloads, now))
 
     async def unclaim(self, task: Task) -> None:
         """Take a claim back that nobody can be told of (law 3)."""
@@ -301,17 +305,21 @@ class Uploads:
 
     async def _sweep(self) -> None:
         while True:
-            await self.reducing.go_on()
-            await self._clock.sleep(_SWEEP_S)
-            now, tokens = self.time.now(), self._tokens()
-
-            def unit(c: sqlite3.Connection, now: str = now, tokens: Collection[int] = tokens) -> None:
-                jobs.settle(c, tasks.expire(c, now, tokens), now)
-
             try:
-                await self._db.write(unit)
-            except BridgeError as error:
-                _log.warning("Uploaded jobs can’t be looked after just now: %s", error.message)
+                await self._look()
+            except Exception as error:
+                # A disk that is full now is looked at again: neither leases nor results may stand still.
+                _log.warning("Uploaded jobs can’t be looked after just now: %s", error)
+            await self._clock.sleep(_SWEEP_S)
+
+    async def _look(self) -> None:
+        now, tokens = self.time.now(), self._tokens()
+
+        def unit(c: sqlite3.Connection) -> None:
+            jobs.settle(c, tasks.expire(c, now, tokens), now)
+
+        await self._db.write(unit)
+        await self.reducing.go_on()
 
 
 @dataclass

@@ -1,6 +1,7 @@
 """Failures: pauses, verdicts, parking; and what pause, resume and revoke mean."""
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -108,12 +109,28 @@ async def test_a_verdict_is_left_to_this_machine_where_it_hears_too(rig: WorkRig
     rig.here.append(here)
     gpu = await rig.worker("gpu")
     recording = await rig.offered("ab", cut=2)
+    await rig.until(lambda: here.at_work)
     lease = await rig.claimed(gpu)
     assert await rig.service.fail(lease.ref, STALE, gpu, "can’t", retryable=False) == "failed"
     assert await rig.service.claim(gpu, STALE) is None
     await rig.finish(rig.running)
     results = await rig.pipeline.results(recording)
     assert [part.made_by for part in results.parts] == ["this computer", "this computer"]
+
+
+async def test_a_verdict_is_final_where_the_order_wants_it_so(rig: WorkRig) -> None:
+    a, b = await rig.worker("a"), await rig.worker("b")
+    order = replace(rig.order(rig.book("ab")), final_verdicts=True)
+    recording, running = await rig.start(order)
+    await rig.until(lambda: len(rig.decoder.cuts) >= 2)
+    assert await _fail(rig, a, retryable=False) == 0
+    lease = await rig.claimed(b)
+    assert lease.task.number == 1
+    await rig.do_part(b, lease)
+    await rig.finish(running)
+    ended = await rig.pipeline.get(recording)
+    assert ended is not None
+    assert ended.state == "failed"
 
 
 async def test_whoever_refused_a_part_is_asked_again_when_nobody_else_is_left(rig: WorkRig) -> None:
