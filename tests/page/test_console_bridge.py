@@ -7,21 +7,6 @@ import pytest
 from tests.page.console_rig import Browser, OtherHalf, start_home
 
 
-@pytest.fixture
-async def home(tmp_path):
-    server = await start_home(tmp_path)
-    yield server
-    await server.stop()
-
-
-@pytest.fixture
-async def browser(home):
-    one = Browser(home)
-    await one.sign_in()
-    yield one
-    await one.close()
-
-
 async def test_without_a_bridge_the_page_says_what_one_is_and_how_to_pair(browser):
     page = await browser.get("/settings/bridge")
     assert "No Bridge is paired." in page.text

@@ -1,42 +1,14 @@
 """The console in a real browser: ways through it, live updates, no console errors, axe’s judgement."""
 
 import asyncio
-import os
 from pathlib import Path
 
 import pytest
 
-from tests.page.console_rig import PASSWORD, Browser, OtherHalf, start_home
+from tests.page.browsing import open_page, shows
+from tests.page.console_rig import PASSWORD, Browser, OtherHalf
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
-
-CHROMIUM = Path(os.environ.get("CHROMIUM", "/usr/bin/chromium"))
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-SIZES = {"wide": (1280, 800), "phone": (360, 740)}
-
-
-@pytest.fixture
-async def home(tmp_path):
-    server = await start_home(tmp_path)
-    yield server
-    await server.stop()
-
-
-@pytest.fixture
-async def chromium():
-    from playwright.async_api import async_playwright
-
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
-        yield browser
-        await browser.close()
 
 
 @pytest.fixture
@@ -49,17 +21,9 @@ async def bridge(home):
     await browser.close()
 
 
-async def open_page(chromium, home, *, size="wide", scheme="light", said=None):
+async def open_console(chromium, home, *, size="wide", scheme="light", said=None):
     """Open the console signed in; what the browser complains of goes into `said`."""
-    width, height = SIZES[size]
-    context = await chromium.new_context(
-        base_url=home.url, viewport={"width": width, "height": height}, color_scheme=scheme
-    )
-    page = await context.new_page()
-    if said is not None:
-        page.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
-        page.on("pageerror", lambda error: said.append(str(error)))
-    await page.goto("/sign-in")
+    page = await open_page(chromium, home.url, "/sign-in", size=size, scheme=scheme, said=said)
     await page.get_by_label("Name").fill("admin")
     await page.get_by_label("Password").fill(PASSWORD)
     await page.get_by_role("button", name="Sign in", exact=True).click()
@@ -67,13 +31,9 @@ async def open_page(chromium, home, *, size="wide", scheme="light", said=None):
     return page
 
 
-async def shows(page, words, seconds=10):
-    await page.get_by_text(words).first.wait_for(timeout=seconds * 1000)
-
-
 async def test_from_signing_in_to_a_verified_book_without_a_reload(chromium, home, tmp_path):
     said = []
-    page = await open_page(chromium, home, said=said)
+    page = await open_console(chromium, home, said=said)
     await page.get_by_role("link", name="Settings").first.click()
     await shows(page, "No Bridge is paired.")
     await page.get_by_role("button", name="Make a code").click()
@@ -109,7 +69,7 @@ async def test_from_signing_in_to_a_verified_book_without_a_reload(chromium, hom
 
 
 async def test_a_cancelled_job_is_followed_to_its_end(chromium, home, bridge):
-    page = await open_page(chromium, home)
+    page = await open_console(chromium, home)
     await page.goto("/libraries/1")
     await page.get_by_role("button", name="Verify a sample book").click()
     await shows(page, "The job was queued")
@@ -125,7 +85,7 @@ async def test_a_new_job_appears_in_the_open_list_and_an_open_fold_stays_open(ch
     job, _ = await home.jobs.queue("bridge.verify", 1)
     result = {"mount_path": "/mnt", "files": [], "writable": True, "elapsed_ms": 1}
     await bridge.report(await bridge.claim(), "done", result=result)
-    page = await open_page(chromium, home)
+    page = await open_console(chromium, home)
     await page.goto("/jobs")
     await page.locator("details summary").click()
     books = await home.library.books(1)
@@ -137,7 +97,7 @@ async def test_a_new_job_appears_in_the_open_list_and_an_open_fold_stays_open(ch
 
 
 async def test_the_page_says_when_live_updates_stop_and_when_they_are_back(chromium, home):
-    page = await open_page(chromium, home)
+    page = await open_console(chromium, home)
     await page.goto("/jobs")
     await page.route("**/console/events", lambda route: route.abort())
     home.events.close()
@@ -148,7 +108,7 @@ async def test_the_page_says_when_live_updates_stop_and_when_they_are_back(chrom
 
 
 async def test_the_keyboard_reaches_the_content_first_and_every_button_shows_its_focus(chromium, home):
-    page = await open_page(chromium, home)
+    page = await open_console(chromium, home)
     await page.keyboard.press("Tab")
     assert await page.evaluate("document.activeElement.className") == "skip"
     await page.keyboard.press("Enter")
@@ -184,7 +144,7 @@ async def test_axe_finds_nothing_serious_and_nothing_stands_over_the_edge(
     chromium, home, bridge, size, scheme
 ):
     await _fill(home, bridge)
-    page = await open_page(chromium, home, size=size, scheme=scheme)
+    page = await open_console(chromium, home, size=size, scheme=scheme)
     found = []
     for path in await _all_pages(home):
         await page.goto(path)

@@ -6,24 +6,9 @@ import sys
 
 import pytest
 
-from tests.page.console_rig import API, DEMO, Browser, OtherHalf, start_home
+from tests.page.console_rig import API, DEMO, Browser, OtherHalf
 
 EVIL = '<script>alert("x")</script><img src=x onerror=alert(1)>'
-
-
-@pytest.fixture
-async def home(tmp_path):
-    server = await start_home(tmp_path)
-    yield server
-    await server.stop()
-
-
-@pytest.fixture
-async def browser(home):
-    one = Browser(home)
-    await one.sign_in()
-    yield one
-    await one.close()
 
 
 @pytest.fixture

@@ -2,24 +2,7 @@
 
 import re
 
-import pytest
-
-from tests.page.console_rig import API, PASSWORD, Browser, start_home
-
-
-@pytest.fixture
-async def home(tmp_path):
-    server = await start_home(tmp_path)
-    yield server
-    await server.stop()
-
-
-@pytest.fixture
-async def browser(home):
-    one = Browser(home)
-    await one.sign_in()
-    yield one
-    await one.close()
+from tests.page.console_rig import API, PASSWORD, Browser
 
 
 async def test_the_list_of_libraries_tells_books_and_scans(browser):

@@ -5,7 +5,7 @@ import re
 import pytest
 from yarl import URL
 
-from tests.page.console_rig import PASSWORD, Browser, start_home
+from tests.page.console_rig import PASSWORD, Browser
 
 PAGES = ["/libraries", "/libraries/1", "/jobs", "/settings/bridge", "/settings/people", "/settings/account"]
 ADMIN_PAGES = [
@@ -16,13 +16,6 @@ ADMIN_PAGES = [
     "/settings/keys",
     "/libraries/1/remove",
 ]
-
-
-@pytest.fixture
-async def home(tmp_path):
-    server = await start_home(tmp_path)
-    yield server
-    await server.stop()
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import hashlib
 import pytest
 
 from bridge_agent.home.console.results import result_line
-from tests.page.console_rig import Browser, OtherHalf, start_home
+from tests.page.console_rig import OtherHalf
 
 KINDS = ["bridge.verify", "transcribe.book"]
 RESULT = {
@@ -20,21 +20,6 @@ RESULT = {
     "gaps_total": 0,
     "warnings": [],
 }
-
-
-@pytest.fixture
-async def home(tmp_path):
-    server = await start_home(tmp_path)
-    yield server
-    await server.stop()
-
-
-@pytest.fixture
-async def browser(home):
-    one = Browser(home)
-    await one.sign_in()
-    yield one
-    await one.close()
 
 
 @pytest.fixture

@@ -1,39 +1,19 @@
 """The Bridge’s own page in a real browser: ways through it, live and without a script, axe’s judgement."""
 
 import asyncio
-import os
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from playwright.async_api import Browser, Page, async_playwright, expect
+from playwright.async_api import Browser, Page, expect
 
 from bridge_agent.app.bridge import Bridge
 from bridge_agent.settings import BridgeSettings
 from tests.fakes import server as fake
 from tests.fakes.server import FakeServer, until
+from tests.page.browsing import judge, open_page, shows
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
-
-CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-SIZES = {"wide": (1200, 800), "phone": (390, 800)}
-
-
-@pytest.fixture
-async def chromium() -> AsyncIterator[Browser]:
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield browser
-        await browser.close()
 
 
 @pytest.fixture
@@ -68,37 +48,6 @@ async def bridge(tmp_path: Path) -> AsyncIterator[Bridge]:
     await bridge.stop()
 
 
-async def open_page(
-    chromium: Browser,
-    bridge: Bridge,
-    said: list[str] | None = None,
-    *,
-    path: str = "/",
-    size: str = "wide",
-    scheme: Any = "light",
-    script: bool = True,
-) -> Page:
-    """Open the page; what the browser complains of goes into `said`."""
-    width, height = SIZES[size]
-    context = await chromium.new_context(
-        base_url=bridge.url,
-        viewport={"width": width, "height": height},
-        color_scheme=scheme,
-        java_script_enabled=script,
-    )
-    context.set_default_timeout(15_000)
-    page = await context.new_page()
-    if said is not None:
-        page.on("console", lambda m: said.append(m.text) if m.type in ("error", "warning") else None)
-        page.on("pageerror", lambda error: said.append(str(error)))
-    await page.goto(path)
-    return page
-
-
-async def shows(page: Page, words: str) -> None:
-    await expect(page.get_by_text(words).first).to_be_visible(timeout=15_000)
-
-
 async def pair(page: Page, server: FakeServer, code: str = fake.CODE) -> None:
     await page.get_by_label("The server’s address").fill(server.url)
     await page.get_by_label("The code").fill(code)
@@ -116,7 +65,7 @@ async def test_pair_map_by_a_proposal_watch_a_job_and_cancel_it_on_one_page(
     chromium: Browser, bridge: Bridge, server: FakeServer, tmp_path: Path
 ):
     said: list[str] = []
-    page = await open_page(chromium, bridge, said)
+    page = await open_page(chromium, bridge.url, said=said)
     await pair(page, server, "ZZZZ-ZZZZ")
     await shows(page, "The code is wrong, used or expired.")
     await expect(page.get_by_label("The code")).to_have_value("ZZZZ-ZZZZ")
@@ -155,7 +104,7 @@ async def test_pair_map_by_a_proposal_watch_a_job_and_cancel_it_on_one_page(
 async def test_all_of_it_without_a_script(
     chromium: Browser, bridge: Bridge, server: FakeServer, tmp_path: Path
 ):
-    page = await open_page(chromium, bridge, script=False)
+    page = await open_page(chromium, bridge.url, script=False)
     await pair(page, server, "ZZZZ-ZZZZ")
     await shows(page, "The code is wrong, used or expired.")
     await expect(page.get_by_label("The server’s address")).to_have_value(server.url)
@@ -191,7 +140,7 @@ async def test_the_page_says_when_it_has_lost_the_bridge_and_comes_back_by_itsel
 ):
     bridge = build(tmp_path / "bridge")
     await bridge.start()
-    page = await open_page(chromium, bridge)
+    page = await open_page(chromium, bridge.url)
     await shows(page, "Not paired with a server yet.")
     await expect(page.locator("#stale")).to_be_hidden()
     port = bridge.port
@@ -215,7 +164,7 @@ async def test_what_is_being_typed_survives_live_updates(
     chromium: Browser, bridge: Bridge, server: FakeServer
 ):
     await paired(bridge, server)
-    page = await open_page(chromium, bridge, path="/libraries")
+    page = await open_page(chromium, bridge.url, path="/libraries")
     await shows(page, "Audiobooks isn’t seen here.")
     field = page.get_by_label("The folder on this machine")
     await field.fill("/half/a/pa")
@@ -232,7 +181,7 @@ async def test_a_password_is_asked_for_and_leads_back(chromium: Browser, tmp_pat
     await bridge.start()
     try:
         said: list[str] = []
-        page = await open_page(chromium, bridge, path="/settings")
+        page = await open_page(chromium, bridge.url, path="/settings")
         await page.get_by_label("Password").fill("wrong")
         await page.get_by_role("button", name="Sign in").click()
         await shows(page, "That is not the page’s password; try again.")
@@ -254,7 +203,7 @@ async def test_no_page_has_what_axe_calls_serious_scrolls_sideways_or_complains(
     from axe_playwright_python.async_playwright import Axe
 
     said: list[str] = []
-    page = await open_page(chromium, bridge, said, size=size, scheme=scheme)
+    page = await open_page(chromium, bridge.url, said=said, size=size, scheme=scheme)
     await judge(Axe(), page, "unpaired")
     await paired(bridge, server)
     assert bridge.parts.mappings is not None
@@ -276,19 +225,8 @@ async def test_no_page_has_what_axe_calls_serious_scrolls_sideways_or_complains(
     assert said == []
 
 
-async def judge(axe: Any, page: Page, name: str) -> None:
-    found = (await axe.run(page)).response["violations"]
-    grave = [
-        (v["id"], [n["html"] for n in v["nodes"]]) for v in found if v["impact"] in ("serious", "critical")
-    ]
-    assert grave == [], name
-    assert not await page.evaluate(
-        "document.documentElement.scrollWidth > document.documentElement.clientWidth"
-    ), f"{name} scrolls sideways"
-
-
 async def test_the_keyboard_alone_pairs(chromium: Browser, bridge: Bridge, server: FakeServer):
-    page = await open_page(chromium, bridge)
+    page = await open_page(chromium, bridge.url)
     await page.keyboard.press("Tab")
     await expect(page.get_by_text("Skip to the content")).to_be_focused()
     await page.keyboard.press("Enter")
@@ -307,7 +245,7 @@ async def test_a_proposal_is_used_from_the_first_page_and_below_a_sub_path_a_ref
     assert bridge.parts.mappings is not None
     await bridge.parts.mappings.set(1, str(tmp_path / "media"))
     await bridge.parts.mappings.check(1)
-    page = await open_page(chromium, bridge)
+    page = await open_page(chromium, bridge.url)
     await page.get_by_role("button", name="Use it").click()
     await shows(page, "Kept. The check of this folder is below.")
     await expect(page.locator("#libraries").get_by_text("Seen")).to_be_visible()

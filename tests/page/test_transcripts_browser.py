@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from aiohttp import web
-from playwright.async_api import Browser, Page, async_playwright, expect
+from playwright.async_api import Browser, expect
 
 from bridge_agent.base.clock import SystemClock
 from bridge_agent.page import app as page_app
@@ -17,7 +17,8 @@ from bridge_agent.transcription.assembly.transcript import Gap
 from bridge_agent.transcription.transcripts import open_transcripts
 from tests.fakes import speech
 from tests.fakes.rooms import SERVER_ID, Household, household
-from tests.page.test_page_browser import ARGUMENTS, CHROMIUM, SIZES, judge, shows
+from tests.page import browsing
+from tests.page.browsing import judge, shows
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
 
@@ -25,35 +26,15 @@ CHAPTER = "The old bridge stood beside the mill. Nobody crossed it after dark. "
 
 
 @dataclass
-class Shown:
-    """A served page on stand-ins, with kept transcripts."""
+class Shown(browsing.Shown):
+    """The same with kept transcripts, on stand-ins."""
 
     house: Household
     pipeline: speech.FakePipeline
-    url: str
-    browser: Browser
-    said: list[str]
-
-    async def open(
-        self, path: str, *, size: str = "wide", scheme: str = "light", script: bool = True
-    ) -> Page:
-        width, height = SIZES[size]
-        context = await self.browser.new_context(
-            base_url=self.url,
-            viewport={"width": width, "height": height},
-            color_scheme="dark" if scheme == "dark" else "light",
-            java_script_enabled=script,
-        )
-        context.set_default_timeout(15_000)
-        page = await context.new_page()
-        page.on("console", lambda m: self.said.append(m.text) if m.type in ("error", "warning") else None)
-        page.on("pageerror", lambda error: self.said.append(str(error)))
-        await page.goto(path)
-        return page
 
 
 @pytest.fixture
-async def shown(tmp_path: Path) -> AsyncIterator[Shown]:
+async def shown(tmp_path: Path, chromium: Browser) -> AsyncIterator[Shown]:
     settings = BridgeSettings.load({"BRIDGE_LISTEN": "127.0.0.1:0"}, data_dir=tmp_path)
     clock = SystemClock()
     store = await open_database(tmp_path / "bridge.sqlite3", "bridge_agent.store.bridge_schema", clock=clock)
@@ -72,10 +53,7 @@ async def shown(tmp_path: Path) -> AsyncIterator[Shown]:
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     port = runner.addresses[0][1]
     await page_app.open_to_users(house.parts, port, lambda _: None)
-    async with async_playwright() as playwright:
-        chromium = await playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield Shown(house, pipeline, f"http://127.0.0.1:{port}", chromium, [])
-        await chromium.close()
+    yield Shown(f"http://127.0.0.1:{port}", chromium, [], house, pipeline)
     await runner.cleanup()
     await transcripts.close()
     await store.database.close()

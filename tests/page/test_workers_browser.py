@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from aiohttp import web
-from playwright.async_api import Browser, Page, async_playwright, expect
+from playwright.async_api import Browser, expect
 
 from bridge_agent.base.clock import SystemClock
 from bridge_agent.page import app as page_app
@@ -16,40 +16,21 @@ from bridge_agent.worker_api.opening import Workers
 from tests.fakes import speech
 from tests.fakes.rooms import household
 from tests.fakes.workers import looks, workers_room
-from tests.page.test_page_browser import ARGUMENTS, CHROMIUM, SIZES, judge, shows
+from tests.page import browsing
+from tests.page.browsing import judge, shows
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
 
 
 @dataclass
-class Shown:
-    """A served page of a Bridge that can share its work."""
+class Shown(browsing.Shown):
+    """The page of a Bridge that can share its work."""
 
     workers: Workers
-    url: str
-    browser: Browser
-    said: list[str]
-
-    async def open(
-        self, path: str = "/workers", *, size: str = "wide", scheme: str = "light", script: bool = True
-    ) -> Page:
-        width, height = SIZES[size]
-        context = await self.browser.new_context(
-            base_url=self.url,
-            viewport={"width": width, "height": height},
-            color_scheme="dark" if scheme == "dark" else "light",
-            java_script_enabled=script,
-        )
-        context.set_default_timeout(15_000)
-        page = await context.new_page()
-        page.on("console", lambda m: self.said.append(m.text) if m.type in ("error", "warning") else None)
-        page.on("pageerror", lambda error: self.said.append(str(error)))
-        await page.goto(path)
-        return page
 
 
 @pytest.fixture
-async def shown(tmp_path: Path) -> AsyncIterator[Shown]:
+async def shown(tmp_path: Path, chromium: Browser) -> AsyncIterator[Shown]:
     settings = BridgeSettings.load({"BRIDGE_LISTEN": "127.0.0.1:0"}, data_dir=tmp_path)
     clock = SystemClock()
     store = await open_database(tmp_path / "bridge.sqlite3", "bridge_agent.store.bridge_schema", clock=clock)
@@ -63,10 +44,7 @@ async def shown(tmp_path: Path) -> AsyncIterator[Shown]:
         await web.TCPSite(runner, "127.0.0.1", 0).start()
         port = runner.addresses[0][1]
         await page_app.open_to_users(house.parts, port, lambda _: None)
-        async with async_playwright() as playwright:
-            chromium = await playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-            yield Shown(workers, f"http://127.0.0.1:{port}", chromium, [])
-            await chromium.close()
+        yield Shown(f"http://127.0.0.1:{port}", chromium, [], workers)
         await runner.cleanup()
     await store.database.close()
 
@@ -120,7 +98,7 @@ async def test_invite_from_the_navigation_copy_the_token_and_see_it_never_again(
 
 async def test_the_list_follows_what_workers_do_and_keeps_an_open_question(shown: Shown):
     made = await shown.workers.invite("games-room")
-    page = await shown.open()
+    page = await shown.open("/workers")
     row = page.locator(f"#worker-{made.id}")
     await expect(row).to_contain_text("Offline")
     await row.get_by_text("Revoke…").click()
@@ -137,7 +115,7 @@ async def test_the_list_follows_what_workers_do_and_keeps_an_open_question(shown
 
 
 async def test_all_of_it_without_a_script(shown: Shown):
-    page = await shown.open(script=False)
+    page = await shown.open("/workers", script=False)
     await page.get_by_label("Its name").fill("attic")
     await page.get_by_role("button", name="Make its token").click()
     await shows(page, "attic may join.")
@@ -163,7 +141,7 @@ async def test_all_of_it_without_a_script(shown: Shown):
 async def test_no_page_has_what_axe_calls_serious_or_scrolls_sideways(shown: Shown, size: str, scheme: str):
     from axe_playwright_python.async_playwright import Axe
 
-    page = await shown.open(size=size, scheme=scheme)
+    page = await shown.open("/workers", size=size, scheme=scheme)
     await judge(Axe(), page, "nobody invited")
     await some_workers(shown.workers)
     await page.goto("/workers")
