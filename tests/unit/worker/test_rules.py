@@ -15,6 +15,7 @@ from bridge_agent.settings import WorkerSettings
 from bridge_agent.worker.appetite import wants_more
 from bridge_agent.worker.check import found
 from bridge_agent.worker.hold import Stage
+from bridge_agent.worker.idle import Idle
 from bridge_agent.worker.lease import Lease, seconds_left
 from bridge_agent.worker.shelf import Kept, Shelf
 from bridge_agent.worker.trust import in_clear, trust
@@ -73,6 +74,16 @@ def test_the_next_part_is_claimed_just_in_time():
     assert not wants_more([Stage.HEARING], 1, 60.0)
     assert not wants_more([Stage.HEARING, Stage.FETCHING], 1, 1.0)
     assert wants_more([Stage.FINISHED, Stage.FINISHED], 1, None)
+
+
+def test_however_long_there_is_no_work_the_pause_stays_in_its_bounds(clock: FakeClock):
+    idle = Idle(clock)
+    pauses = []
+    for _ in range(5_000):
+        idle.answered(found=False)
+        pauses.append(idle.pause(2.0))
+    assert 1.6 <= pauses[0] <= 2.4
+    assert all(8.0 <= pause <= 12.0 for pause in pauses[10:])
 
 
 def settings(tmp_path: Path, **more: object) -> WorkerSettings:
