@@ -105,7 +105,7 @@ class Coordinator:
         """Make this worker known."""
         answer, found = await self._ask(wire.Registered, "POST", "/workers/register", wanted)
         if found is None:
-            raise answers.fail(answer)
+            raise answers.fail(answer, held=False)
         self.interval = found.heartbeat_interval_seconds
         return found
 
@@ -118,7 +118,7 @@ class Coordinator:
         if answer.status == 404:
             raise WorkerUnknown
         if task is None:
-            raise answers.fail(answer)
+            raise answers.fail(answer, held=False)
         return Claimed(Ref(worker_id, task.task_id, task.attempt), task, self._lease(answer, task))
 
     async def heartbeat(self, ref: Ref) -> Lease:

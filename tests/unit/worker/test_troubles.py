@@ -59,6 +59,41 @@ async def test_questions_to_an_absent_bridge_become_seldom(rig: Rig):
     assert 3 <= len(rig.bridge.calls) - asked <= 12
 
 
+@pytest.mark.parametrize(
+    ("path", "status", "text"),
+    [
+        ("/tasks/claim", 404, "worker not found"),
+        ("/tasks/claim", 409, "not now"),
+        ("/workers/register", 404, "not found"),
+        ("/workers/register", 409, "not now"),
+    ],
+)
+async def test_a_bridge_that_refuses_to_know_a_worker_is_asked_on_without_hammering(
+    rig: Rig, caplog: pytest.LogCaptureFixture, path: str, status: int, text: str
+):
+    caplog.set_level(logging.INFO)
+    first = rig.bridge.add(audio("one"))
+    await rig.start()
+    await rig.bridge.until(lambda: first.status == "completed")
+
+    async def no(request: web.Request) -> web.Response | None:
+        return rig.bridge._no(status, text) if request.path == path else None
+
+    rig.bridge.workers.clear()
+    rig.bridge.instead = no
+    asked, before = len(rig.bridge.calls), len(said(caplog))
+    await rig.clock.sleep(120)
+    assert rig.running is not None
+    assert not rig.running.done()
+    assert 3 <= len(rig.bridge.calls) - asked <= 40
+    lines = said(caplog)[before:]
+    assert len(lines) <= 2
+    assert not any("part is not" in line for line in lines)
+    rig.bridge.instead = None
+    second = rig.bridge.add(audio("two"))
+    await rig.bridge.until(lambda: second.status == "completed")
+
+
 async def test_audio_that_arrives_broken_is_fetched_again(rig: Rig):
     task = rig.bridge.add(audio("x"))
     rig.bridge.broken_inputs = 2
