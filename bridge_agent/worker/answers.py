@@ -39,7 +39,7 @@ class Answer:
         """Return what time it is there."""
         try:
             found = parsedate_to_datetime(self.headers.get("Date", ""))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             return None
         return found if found.tzinfo is not None else None
 

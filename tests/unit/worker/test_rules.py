@@ -52,6 +52,7 @@ def test_a_lease_is_never_believed_longer_than_it_is(rest, into_the_second, ours
         ("2026-01-01T11:59:00Z", None),
         ("2026-01-03T12:00:00Z", None),
         ("2026-01-01T12:02:00", None),
+        ("0001-01-01T00:00:00+14:00", None),
         ("soon", None),
     ],
 )
