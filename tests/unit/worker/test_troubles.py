@@ -3,7 +3,10 @@
 import hashlib
 import itertools
 import logging
+import socket
 import ssl
+import threading
+from typing import Any
 
 import aiohttp
 import pytest
@@ -193,6 +196,31 @@ async def test_a_machine_that_slept_beats_at_once_on_new_connections(rig: Rig):
     beats = rig.bridge.count("heartbeat")
     rig.clock.slept += 20_000.0
     await rig.bridge.until(lambda: rig.bridge.count("heartbeat") > beats, patience=3)
+
+
+async def test_a_machine_that_slept_while_it_looked_its_bridge_up_works_on(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+):
+    looking, release = threading.Event(), threading.Event()
+    look_up = socket.getaddrinfo
+
+    def stuck(host: str, *rest: Any) -> Any:
+        looking.set()
+        release.wait()
+        return look_up("127.0.0.1", *rest)
+
+    monkeypatch.setattr(socket, "getaddrinfo", stuck)
+    named = f"http://bridge.test:{rig.bridge.port}"
+    monkeypatch.setattr(type(rig.bridge), "url", property(lambda _: named))
+    task = rig.bridge.add(audio("x"))
+    await rig.start()
+    try:
+        await rig.bridge.until(looking.is_set)
+        rig.clock.slept += 20_000.0
+        await rig.clock.sleep(10)
+    finally:
+        release.set()
+    await rig.bridge.until(lambda: task.status == "completed")
 
 
 async def test_what_a_killed_worker_had_finished_is_handed_in_by_the_next(rig: Rig):
