@@ -297,8 +297,16 @@ class Coordinator:
 
     def _address(self, uri: str) -> str:
         """Return the absolute address of an input; raises NotTaken for one of another origin."""
-        found = urljoin(self.url + "/", uri)
-        if urlsplit(found)[:2] != urlsplit(self.url)[:2]:
+        own = urlsplit(self.url)
+        # A proxy that has the Bridge below a path need not tell it so; one that is told may name it.
+        if uri.startswith("/") and not uri.startswith(("//", f"{own.path}/")):
+            uri = own.path + uri
+        try:
+            found = urljoin(self.url + "/", uri)
+            at_home = urlsplit(found)[:2] == own[:2]
+        except ValueError:
+            at_home = False
+        if not at_home:
             raise NotTaken(
                 "The Bridge names a place on another server for a part’s audio, where this worker’s token is "
                 "not sent; update the Bridge."
