@@ -134,22 +134,25 @@ class Coordinator:
 
     async def fetch(self, given: wire.Input, target: Path) -> None:
         """Fetch a task's bytes to a file, checked; raises BadInput, ClaimLost, Unfit."""
+        address = self._address(given.uri)
         digest = hashlib.sha256()
+
+        async def take(piece: bytes) -> None:
+            digest.update(piece)
+            try:
+                await in_thread(out.write, piece)
+            except OSError as error:
+                raise no_room(error) from error
+
         try:
-            opened = await in_thread(target.open, "wb")
+            out = await in_thread(target.open, "wb")
+            try:
+                answer, _ = await self._ask(wire.Message, "GET", address, limits=LONG, take=take)
+            finally:
+                # The last bytes go to the disk only now.
+                await in_thread(out.close)
         except OSError as error:
             raise no_room(error) from error
-        with opened as out:
-
-            async def take(piece: bytes) -> None:
-                digest.update(piece)
-                try:
-                    await in_thread(out.write, piece)
-                except OSError as error:
-                    raise no_room(error) from error
-
-            address = self._address(given.uri)
-            answer, _ = await self._ask(wire.Message, "GET", address, limits=LONG, take=take)
         if answer.status != 200:
             raise answers.fail(answer)
         if digest.hexdigest() != given.sha256.lower():
