@@ -346,6 +346,15 @@ async def test_a_task_of_another_kind_is_left_to_others(rig: Rig):
     assert task.failures[0]["error_code"] == "unknown_workload"
 
 
+async def test_a_task_s_id_names_no_file_here(rig: Rig):
+    task = rig.bridge.add(audio("x"))
+    # Longer than a file's name may be.
+    task.id = "x" * 300
+    await rig.start(once=True)
+    assert await rig.ends() is ExitCode.DONE
+    assert task.status == "completed"
+
+
 async def test_no_token_is_in_the_log(rig: Rig, caplog: pytest.LogCaptureFixture):
     caplog.set_level(logging.DEBUG)
     rig.bridge.add(audio("x"))
