@@ -159,3 +159,22 @@ async def test_the_shelf_forgets_what_was_lost_long_ago_and_what_can_t_be_read(t
     assert not (tmp_path / "broken.json").exists()
     assert again.find(new.key) is not None
     assert again.find(old.key) is None
+
+
+async def test_what_can_t_be_read_just_now_stays_on_the_shelf(
+    tmp_path: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+):
+    shelf = Shelf(tmp_path, clock)
+    await shelf.open()
+    await shelf.keep(kept(1, clock.now()))
+    again = Shelf(tmp_path, clock)
+    with monkeypatch.context() as refusing:
+        refusing.setattr(Path, "read_bytes", refuse)
+        await again.open()
+    assert list(again) == []
+    await again.open()
+    assert [one.task_id for one in again] == ["1"]
+
+
+def refuse(path: Path) -> bytes:
+    raise PermissionError(13, "Permission denied", str(path))
