@@ -38,7 +38,7 @@ class ThreadCalls:
 
     @property
     def stuck(self) -> int:
-        """How many calls have passed their limit and are still not back."""
+        """How many calls with a limit were left behind, by it or by their caller, and are still not back."""
         if self._stuck:
             self._stuck = {call for call in self._stuck if not call.over}
         return len(self._stuck)
@@ -46,7 +46,7 @@ class ThreadCalls:
     async def call(self, limit: float | None, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run `work` in a thread and return what it returns or raise what it raises.
 
-        Raises TimeoutError after `limit` seconds (None: never), and TooManyStuck while too many have done so.
+        Raises TimeoutError after `limit` seconds (None: never), and TooManyStuck while too many are stuck.
         """
         if self.stuck >= self._most_stuck:
             raise TooManyStuck
@@ -54,13 +54,14 @@ class ThreadCalls:
         answer: asyncio.Future[T] = loop.create_future()
         call = _Call(loop, answer, functools.partial(work, *args, **kwargs))
         self._hand_to_somebody(call)
+        if limit is None:
+            # Nobody expects such a call to hang: one that is left behind comes back soon.
+            return await answer
         try:
-            if limit is None:
-                return await answer
             async with asyncio.timeout(limit):
                 return await answer
         except (TimeoutError, asyncio.CancelledError):
-            # `stuck` forgets it as soon as it ends after all.
+            # One whose caller has left may hang all the same. `stuck` forgets it as soon as it ends.
             if not call.over:
                 self._stuck.add(call)
             raise

@@ -39,7 +39,7 @@ class Answer:
         """Return what time it is there."""
         try:
             found = parsedate_to_datetime(self.headers.get("Date", ""))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             return None
         return found if found.tzinfo is not None else None
 
@@ -62,8 +62,8 @@ def value(answer: Answer, kind: type[T]) -> T | None:
         raise strange(answer) from error
 
 
-def fail(answer: Answer) -> Exception:
-    """Return what a status other than the wanted one means."""
+def fail(answer: Answer, *, held: bool = True) -> Exception:
+    """Return what a status other than the wanted one means; `held` tells whether a claim was spoken of."""
     status = answer.status
     if 300 <= status < 400:
         return BridgeAway(
@@ -78,7 +78,7 @@ def fail(answer: Answer) -> Exception:
     refusal = answer.refusal()
     if refusal is None:
         return strange(answer)
-    if status in (404, 409):
+    if held and status in (404, 409):
         return ClaimLost(f"The part is not this worker’s any more ({said(refusal)}); it goes on with others.")
     return NotTaken(
         f"The Bridge did not take what was sent ({status}, {said(refusal)}); update the older of the two."

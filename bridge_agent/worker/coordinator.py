@@ -1,9 +1,10 @@
 """The Bridge's coordinator as a worker asks it: one typed question each, with a limit on every wait."""
 
 import asyncio
+import contextlib
 import hashlib
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict, TypeVar
@@ -100,12 +101,13 @@ class Coordinator:
         self._short = short
         self._outage = Outage(_log, clock, f"Speaking to the Bridge at {url}")
         self._session: aiohttp.ClientSession | None = None
+        self._asking: set[asyncio.Timeout] = set()
 
     async def register(self, wanted: wire.Registration) -> wire.Registered:
         """Make this worker known."""
         answer, found = await self._ask(wire.Registered, "POST", "/workers/register", wanted)
         if found is None:
-            raise answers.fail(answer)
+            raise answers.fail(answer, held=False)
         self.interval = found.heartbeat_interval_seconds
         return found
 
@@ -118,7 +120,7 @@ class Coordinator:
         if answer.status == 404:
             raise WorkerUnknown
         if task is None:
-            raise answers.fail(answer)
+            raise answers.fail(answer, held=False)
         return Claimed(Ref(worker_id, task.task_id, task.attempt), task, self._lease(answer, task))
 
     async def heartbeat(self, ref: Ref) -> Lease:
@@ -132,22 +134,25 @@ class Coordinator:
 
     async def fetch(self, given: wire.Input, target: Path) -> None:
         """Fetch a task's bytes to a file, checked; raises BadInput, ClaimLost, Unfit."""
+        address = self._address(given.uri)
         digest = hashlib.sha256()
+
+        async def take(piece: bytes) -> None:
+            digest.update(piece)
+            try:
+                await in_thread(out.write, piece)
+            except OSError as error:
+                raise no_room(error) from error
+
         try:
-            opened = await in_thread(target.open, "wb")
+            out = await in_thread(target.open, "wb")
+            try:
+                answer, _ = await self._ask(wire.Message, "GET", address, limits=LONG, take=take)
+            finally:
+                # The last bytes go to the disk only now.
+                await in_thread(out.close)
         except OSError as error:
             raise no_room(error) from error
-        with opened as out:
-
-            async def take(piece: bytes) -> None:
-                digest.update(piece)
-                try:
-                    await in_thread(out.write, piece)
-                except OSError as error:
-                    raise no_room(error) from error
-
-            address = self._address(given.uri)
-            answer, _ = await self._ask(wire.Message, "GET", address, limits=LONG, take=take)
         if answer.status != 200:
             raise answers.fail(answer)
         if digest.hexdigest() != given.sha256.lower():
@@ -181,7 +186,14 @@ class Coordinator:
             raise answers.fail(answer)
 
     async def drop_connections(self) -> None:
-        """Cut every connection, used or idle: after a sleep they may be dead without a word."""
+        """Cut every connection, used or idle: after a sleep they may be dead without a word.
+
+        What is being asked ends with BridgeAway.
+        """
+        # First, since the library ends some of its own waits by cancelling whoever asked.
+        for asking in self._asking:
+            if not asking.expired():
+                asking.reschedule(0.0)
         session, self._session = self._session, None
         if session is not None:
             await session.close()
@@ -252,7 +264,7 @@ class Coordinator:
         try:
             # The library's own limits have been seen to miss a dead socket; this one can't.
             async with (
-                asyncio.timeout(limits.total + 2.0),
+                self._limited(limits.total + 2.0),
                 self._http().request(
                     method,
                     URL(url, encoded=True),
@@ -268,6 +280,16 @@ class Coordinator:
             raise failures.worded(error, self.url) from error
         return Answer(response.status, response.headers, taken, began, self.url)
 
+    @contextlib.asynccontextmanager
+    async def _limited(self, seconds: float) -> AsyncIterator[None]:
+        """Limit a question, which may be cut short before; raises TimeoutError."""
+        async with asyncio.timeout(seconds) as asking:
+            self._asking.add(asking)
+            try:
+                yield
+            finally:
+                self._asking.discard(asking)
+
     def _http(self) -> aiohttp.ClientSession:
         if self._session is None or self._session.closed:
             connector = aiohttp.TCPConnector(
@@ -278,8 +300,16 @@ class Coordinator:
 
     def _address(self, uri: str) -> str:
         """Return the absolute address of an input; raises NotTaken for one of another origin."""
-        found = urljoin(self.url + "/", uri)
-        if urlsplit(found)[:2] != urlsplit(self.url)[:2]:
+        own = urlsplit(self.url)
+        # A proxy that has the Bridge below a path need not tell it so; one that is told may name it.
+        if uri.startswith("/") and not uri.startswith(("//", f"{own.path}/")):
+            uri = own.path + uri
+        try:
+            found = urljoin(self.url + "/", uri)
+            at_home = urlsplit(found)[:2] == own[:2]
+        except ValueError:
+            at_home = False
+        if not at_home:
             raise NotTaken(
                 "The Bridge names a place on another server for a part’s audio, where this worker’s token is "
                 "not sent; update the Bridge."

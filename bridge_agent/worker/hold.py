@@ -6,6 +6,7 @@ import logging
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
+from uuid import uuid4
 
 import msgspec
 
@@ -92,7 +93,8 @@ class Hold:
         self._unwanted = asyncio.Event()
         self._tools = tools
         self._claim = Claim(claimed.ref, claimed.lease, tools.coordinator, tools.clock)
-        self._file = tools.folder / f"{claimed.ref.task_id}-{claimed.ref.attempt}.flac"
+        # The Bridge's own name for it could lead anywhere on this disk.
+        self._file = tools.folder / f"{uuid4().hex}.flac"
 
     @property
     def name(self) -> str:

@@ -5,6 +5,7 @@ from bridge_agent.base.clock import Clock
 
 _GROWTH = 1.5
 _POLL_GROWTH = 5.0
+_MOST_STEPS = 40
 _NOBODY_S = 5.0
 """After so long without work, and three questions, there is none (`--idle-exit`, `--once`)."""
 
@@ -42,4 +43,6 @@ class Idle:
 
     def pause(self, first: float) -> float:
         """Return how long to rest after an empty answer: longer each time, up to a limit."""
-        return around(min(first * _POLL_GROWTH, first * _GROWTH ** (self.empty - 1)), 0.2)
+        # A night without work is thousands of steps, more than a number can grow.
+        grown = first * _GROWTH ** min(self.empty - 1, _MOST_STEPS)
+        return around(min(first * _POLL_GROWTH, grown), 0.2)

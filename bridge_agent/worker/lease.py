@@ -36,7 +36,7 @@ def seconds_left(expires: str, theirs: datetime | None, ours: datetime) -> float
     """
     try:
         end = unix_time(from_text(expires))
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     left = end - unix_time(theirs or ours)
     if theirs is not None:

@@ -52,7 +52,7 @@ class Shelf:
         return iter(list(self._kept.values()))
 
     async def open(self) -> None:
-        """Read what an earlier run has kept; what can't be read is removed. Raises OSError."""
+        """Read what an earlier run has kept; what is damaged is removed. Raises OSError."""
         self._kept = {kept.key: kept for kept in await in_thread(self._read)}
 
     def find(self, key: str) -> Kept | None:
@@ -95,8 +95,16 @@ class Shelf:
         for path in sorted(self._folder.glob("*.json")):
             try:
                 found.append(msgspec.json.decode(path.read_bytes(), type=Kept))
-            except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
-                _log.warning("A finished part can't be read and is heard anew: %s", error)
+            except OSError as error:
+                # Whole, perhaps: it is handed in after a start that finds it readable.
+                _log.warning(
+                    "A finished part can’t be read and stays where it is (%s); mend the permissions of %s "
+                    "and start the worker again.",
+                    error.strerror or type(error).__name__,
+                    path,
+                )
+            except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                _log.warning("A finished part is damaged and is heard anew: %s", error)
                 with contextlib.suppress(OSError):
                     path.unlink()
         return found

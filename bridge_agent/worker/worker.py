@@ -128,7 +128,7 @@ class Worker:
         """Ask for one part, and rest as its answer says; a reason ends the claiming."""
         ends = self._mode.once or self._mode.idle_exit
         try:
-            claimed = await self._ask()
+            claimed = await self._ask(again=idle.away > 0)
         except (TokenRefused, BridgeAway, NotTaken) as error:
             if isinstance(error, TokenRefused | WrongCertificate) and (ends or not self._welcomed):
                 raise
@@ -149,14 +149,22 @@ class Worker:
         self._take(claimed)
         return Why.ENOUGH if self._mode.once else None
 
-    async def _ask(self) -> Claimed | None:
+    async def _ask(self, *, again: bool) -> Claimed | None:
         worker_id = await self._identity.get()
         coordinator = self._tools.coordinator
         try:
             return await coordinator.claim(worker_id, self._identity.capabilities)
         except WorkerUnknown:
-            _log.info("The Bridge does not know this worker any more; it registers anew.")
-            return await coordinator.claim(await self._identity.renew(), self._identity.capabilities)
+            if not again:
+                _log.info("The Bridge does not know this worker any more; it registers anew.")
+        worker_id = await self._identity.renew()
+        try:
+            return await coordinator.claim(worker_id, self._identity.capabilities)
+        except WorkerUnknown as error:
+            raise NotTaken(
+                "The Bridge has registered this worker and does not know it all the same; it is asked again. "
+                "Look at the Bridge’s log if this goes on."
+            ) from error
 
     def _take(self, claimed: Claimed) -> None:
         hold = Hold(claimed, self._tools)

@@ -5,6 +5,7 @@ import threading
 
 import pytest
 
+from bridge_agent.base.tasks import cancel_and_wait
 from bridge_agent.base.threads import ThreadCalls, TooManyStuck
 
 
@@ -28,6 +29,30 @@ async def test_a_stuck_call_ends_for_its_caller_and_too_many_are_refused():
     while calls.stuck:
         await asyncio.sleep(0.001)
     assert await calls.call(5, lambda: 1) == 1
+
+
+async def test_a_call_without_a_limit_that_nobody_waits_for_any_more_is_not_stuck():
+    calls = ThreadCalls("test", most_stuck=2)
+    release = threading.Event()
+    left = [asyncio.create_task(calls.call(None, release.wait)) for _ in range(3)]
+    await asyncio.sleep(0)
+    await cancel_and_wait(*left)
+    assert all(task.cancelled() for task in left)
+    assert calls.stuck == 0
+    assert await calls.call(5, lambda: 1) == 1
+    release.set()
+
+
+async def test_a_call_with_a_limit_that_nobody_waits_for_any_more_may_hang_and_counts():
+    calls = ThreadCalls("test", most_stuck=1)
+    release = threading.Event()
+    left = asyncio.create_task(calls.call(60, release.wait))
+    await asyncio.sleep(0)
+    await cancel_and_wait(left)
+    assert calls.stuck == 1
+    with pytest.raises(TooManyStuck):
+        await calls.call(5, lambda: 1)
+    release.set()
 
 
 async def test_calls_in_a_row_are_done_by_one_thread_and_calls_at_once_by_several():

@@ -15,6 +15,7 @@ from bridge_agent.settings import WorkerSettings
 from bridge_agent.worker.appetite import wants_more
 from bridge_agent.worker.check import found
 from bridge_agent.worker.hold import Stage
+from bridge_agent.worker.idle import Idle
 from bridge_agent.worker.lease import Lease, seconds_left
 from bridge_agent.worker.shelf import Kept, Shelf
 from bridge_agent.worker.trust import in_clear, trust
@@ -51,6 +52,7 @@ def test_a_lease_is_never_believed_longer_than_it_is(rest, into_the_second, ours
         ("2026-01-01T11:59:00Z", None),
         ("2026-01-03T12:00:00Z", None),
         ("2026-01-01T12:02:00", None),
+        ("0001-01-01T00:00:00+14:00", None),
         ("soon", None),
     ],
 )
@@ -73,6 +75,16 @@ def test_the_next_part_is_claimed_just_in_time():
     assert not wants_more([Stage.HEARING], 1, 60.0)
     assert not wants_more([Stage.HEARING, Stage.FETCHING], 1, 1.0)
     assert wants_more([Stage.FINISHED, Stage.FINISHED], 1, None)
+
+
+def test_however_long_there_is_no_work_the_pause_stays_in_its_bounds(clock: FakeClock):
+    idle = Idle(clock)
+    pauses = []
+    for _ in range(5_000):
+        idle.answered(found=False)
+        pauses.append(idle.pause(2.0))
+    assert 1.6 <= pauses[0] <= 2.4
+    assert all(8.0 <= pause <= 12.0 for pause in pauses[10:])
 
 
 def settings(tmp_path: Path, **more: object) -> WorkerSettings:
@@ -147,3 +159,22 @@ async def test_the_shelf_forgets_what_was_lost_long_ago_and_what_can_t_be_read(t
     assert not (tmp_path / "broken.json").exists()
     assert again.find(new.key) is not None
     assert again.find(old.key) is None
+
+
+async def test_what_can_t_be_read_just_now_stays_on_the_shelf(
+    tmp_path: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+):
+    shelf = Shelf(tmp_path, clock)
+    await shelf.open()
+    await shelf.keep(kept(1, clock.now()))
+    again = Shelf(tmp_path, clock)
+    with monkeypatch.context() as refusing:
+        refusing.setattr(Path, "read_bytes", refuse)
+        await again.open()
+    assert list(again) == []
+    await again.open()
+    assert [one.task_id for one in again] == ["1"]
+
+
+def refuse(path: Path) -> bytes:
+    raise PermissionError(13, "Permission denied", str(path))

@@ -3,7 +3,10 @@
 import hashlib
 import itertools
 import logging
+import socket
 import ssl
+import threading
+from typing import Any
 
 import aiohttp
 import pytest
@@ -57,6 +60,41 @@ async def test_questions_to_an_absent_bridge_become_seldom(rig: Rig):
     asked = len(rig.bridge.calls)
     await rig.clock.sleep(120)
     assert 3 <= len(rig.bridge.calls) - asked <= 12
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "text"),
+    [
+        ("/tasks/claim", 404, "worker not found"),
+        ("/tasks/claim", 409, "not now"),
+        ("/workers/register", 404, "not found"),
+        ("/workers/register", 409, "not now"),
+    ],
+)
+async def test_a_bridge_that_refuses_to_know_a_worker_is_asked_on_without_hammering(
+    rig: Rig, caplog: pytest.LogCaptureFixture, path: str, status: int, text: str
+):
+    caplog.set_level(logging.INFO)
+    first = rig.bridge.add(audio("one"))
+    await rig.start()
+    await rig.bridge.until(lambda: first.status == "completed")
+
+    async def no(request: web.Request) -> web.Response | None:
+        return rig.bridge._no(status, text) if request.path == path else None
+
+    rig.bridge.workers.clear()
+    rig.bridge.instead = no
+    asked, before = len(rig.bridge.calls), len(said(caplog))
+    await rig.clock.sleep(120)
+    assert rig.running is not None
+    assert not rig.running.done()
+    assert 3 <= len(rig.bridge.calls) - asked <= 40
+    lines = said(caplog)[before:]
+    assert len(lines) <= 2
+    assert not any("part is not" in line for line in lines)
+    rig.bridge.instead = None
+    second = rig.bridge.add(audio("two"))
+    await rig.bridge.until(lambda: second.status == "completed")
 
 
 async def test_audio_that_arrives_broken_is_fetched_again(rig: Rig):
@@ -158,6 +196,31 @@ async def test_a_machine_that_slept_beats_at_once_on_new_connections(rig: Rig):
     beats = rig.bridge.count("heartbeat")
     rig.clock.slept += 20_000.0
     await rig.bridge.until(lambda: rig.bridge.count("heartbeat") > beats, patience=3)
+
+
+async def test_a_machine_that_slept_while_it_looked_its_bridge_up_works_on(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+):
+    looking, release = threading.Event(), threading.Event()
+    look_up = socket.getaddrinfo
+
+    def stuck(host: str, *rest: Any) -> Any:
+        looking.set()
+        release.wait()
+        return look_up("127.0.0.1", *rest)
+
+    monkeypatch.setattr(socket, "getaddrinfo", stuck)
+    named = f"http://bridge.test:{rig.bridge.port}"
+    monkeypatch.setattr(type(rig.bridge), "url", property(lambda _: named))
+    task = rig.bridge.add(audio("x"))
+    await rig.start()
+    try:
+        await rig.bridge.until(looking.is_set)
+        rig.clock.slept += 20_000.0
+        await rig.clock.sleep(10)
+    finally:
+        release.set()
+    await rig.bridge.until(lambda: task.status == "completed")
 
 
 async def test_what_a_killed_worker_had_finished_is_handed_in_by_the_next(rig: Rig):
@@ -281,6 +344,15 @@ async def test_a_task_of_another_kind_is_left_to_others(rig: Rig):
     await rig.start(once=True)
     assert await rig.ends() is ExitCode.FAILED
     assert task.failures[0]["error_code"] == "unknown_workload"
+
+
+async def test_a_task_s_id_names_no_file_here(rig: Rig):
+    task = rig.bridge.add(audio("x"))
+    # Longer than a file's name may be.
+    task.id = "x" * 300
+    await rig.start(once=True)
+    assert await rig.ends() is ExitCode.DONE
+    assert task.status == "completed"
 
 
 async def test_no_token_is_in_the_log(rig: Rig, caplog: pytest.LogCaptureFixture):
