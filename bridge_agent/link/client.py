@@ -1,6 +1,5 @@
 """The Bridge's calls to the server, one typed method each, with a limit on every wait."""
 
-import asyncio
 import hashlib
 import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -13,6 +12,7 @@ import aiohttp
 
 from bridge_agent import __version__
 from bridge_agent.base.clock import Clock, later, unix_time
+from bridge_agent.base.questions import Questions
 from bridge_agent.base.resolver import DaemonResolver
 from bridge_agent.base.threads import in_thread
 from bridge_agent.link import answers, failures
@@ -92,6 +92,7 @@ class ServerClient:
         self._short = short
         self._pooled: aiohttp.ClientSession | None = None
         self._fresh: aiohttp.ClientSession | None = None
+        self._questions = Questions()
         self._closed = False
 
     async def pair(self, request: PairRequest) -> PairAnswer:
@@ -166,7 +167,11 @@ class ServerClient:
         return answers.value(answer, ArtifactAnswer)
 
     async def drop_connections(self) -> None:
-        """Cut every connection, used or idle: after a suspend they may be dead without a word."""
+        """Cut every connection, used or idle: after a suspend they may be dead without a word.
+
+        What is being asked ends with ServerAway.
+        """
+        self._questions.cut_short()
         sessions, self._pooled, self._fresh = (self._pooled, self._fresh), None, None
         for session in sessions:
             if session is not None:
@@ -194,7 +199,7 @@ class ServerClient:
         try:
             # The library's own limits have been seen to miss a dead socket; this one can't.
             async with (
-                asyncio.timeout(limits.total + 2.0),
+                self._questions.limited(limits.total + 2.0),
                 self._session(call.fresh).request(
                     call.method,
                     url,

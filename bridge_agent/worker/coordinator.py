@@ -1,10 +1,8 @@
 """The Bridge's coordinator as a worker asks it: one typed question each, with a limit on every wait."""
 
-import asyncio
-import contextlib
 import hashlib
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict, TypeVar
@@ -17,6 +15,7 @@ from yarl import URL
 from bridge_agent import __version__
 from bridge_agent.base.clock import Clock
 from bridge_agent.base.logs import Outage
+from bridge_agent.base.questions import Questions
 from bridge_agent.base.resolver import DaemonResolver
 from bridge_agent.base.threads import in_thread
 from bridge_agent.protocol import coordinator as wire
@@ -101,7 +100,7 @@ class Coordinator:
         self._short = short
         self._outage = Outage(_log, clock, f"Speaking to the Bridge at {url}")
         self._session: aiohttp.ClientSession | None = None
-        self._asking: set[asyncio.Timeout] = set()
+        self._questions = Questions()
 
     async def register(self, wanted: wire.Registration) -> wire.Registered:
         """Make this worker known."""
@@ -190,10 +189,7 @@ class Coordinator:
 
         What is being asked ends with BridgeAway.
         """
-        # First, since the library ends some of its own waits by cancelling whoever asked.
-        for asking in self._asking:
-            if not asking.expired():
-                asking.reschedule(0.0)
+        self._questions.cut_short()
         session, self._session = self._session, None
         if session is not None:
             await session.close()
@@ -264,7 +260,7 @@ class Coordinator:
         try:
             # The library's own limits have been seen to miss a dead socket; this one can't.
             async with (
-                self._limited(limits.total + 2.0),
+                self._questions.limited(limits.total + 2.0),
                 self._http().request(
                     method,
                     URL(url, encoded=True),
@@ -279,16 +275,6 @@ class Coordinator:
         except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
             raise failures.worded(error, self.url) from error
         return Answer(response.status, response.headers, taken, began, self.url)
-
-    @contextlib.asynccontextmanager
-    async def _limited(self, seconds: float) -> AsyncIterator[None]:
-        """Limit a question, which may be cut short before; raises TimeoutError."""
-        async with asyncio.timeout(seconds) as asking:
-            self._asking.add(asking)
-            try:
-                yield
-            finally:
-                self._asking.discard(asking)
 
     def _http(self) -> aiohttp.ClientSession:
         if self._session is None or self._session.closed:

@@ -2,6 +2,8 @@
 
 import asyncio
 import hashlib
+import socket
+import threading
 
 import pytest
 
@@ -160,3 +162,30 @@ async def test_an_answer_that_breaks_off_is_none_and_another_protocols_is_no_ser
     assert caught.value.kind == kind
     await client.close()
     listener.close()
+
+
+async def test_a_sleep_while_the_servers_name_is_looked_up_ends_the_call_and_nothing_else(
+    clock, monkeypatch: pytest.MonkeyPatch
+):
+    looking, release = threading.Event(), threading.Event()
+
+    def stuck(*_: object) -> object:
+        looking.set()
+        release.wait()
+        raise OSError("nobody waits any more")
+
+    monkeypatch.setattr(socket, "getaddrinfo", stuck)
+    client = ServerClient("http://maple.test:13390", TOKEN, clock, await trust(""))
+    calls = [
+        asyncio.create_task(client.next_job(["bridge.verify"], 25, "c")),
+        asyncio.create_task(client.heartbeat(Heartbeat(version="1", kinds=[]))),
+    ]
+    try:
+        while not looking.is_set():
+            await asyncio.sleep(0.001)
+        await client.drop_connections()
+        outcomes = await asyncio.gather(*calls, return_exceptions=True)
+    finally:
+        release.set()
+        await client.close()
+    assert [type(outcome) for outcome in outcomes] == [ServerAway, ServerAway]
