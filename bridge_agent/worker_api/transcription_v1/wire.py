@@ -270,9 +270,9 @@ class Wire:
     async def _audio(self, request: web.Request, name: str) -> web.StreamResponse:
         """Answer with a part's audio, to whoever knows its address (law 11: it is in no log)."""
         task = await self._addresses.task(name, self._service)
-        file = (
-            None if task is None or request.method not in ("GET", "HEAD") else await self._service.input(task)
-        )
+        file = None
+        if task is not None and request.method in ("GET", "HEAD"):
+            file = await self._service.input(task, mine=True)
         if file is None:
             answer = WireError(404, "not_found").response()
             # Their worker lingers over an answer that it does not read to its end.

@@ -9,17 +9,18 @@ from bridge_agent.store.database import Unit
 T = TypeVar("T")
 
 
-class SlowStore:
-    """A store that writes at once and is late to say so, so that others come in between."""
+class LateStore:
+    """A store that writes at once and says so only once `go_on` is set, so that others come in between."""
 
-    def __init__(self, db: Database, turns: int = 10) -> None:
+    def __init__(self, db: Database) -> None:
         self._db = db
-        self.turns = turns
+        self.written = asyncio.Event()
+        self.go_on = asyncio.Event()
 
     async def write(self, unit: Unit[T]) -> T:
-        turns, result = self.turns, await self._db.write(unit)
-        for _ in range(turns):
-            await asyncio.sleep(0)
+        result = await self._db.write(unit)
+        self.written.set()
+        await self.go_on.wait()
         return result
 
     async def read(self, unit: Unit[T]) -> T:

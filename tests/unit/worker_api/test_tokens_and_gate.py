@@ -14,7 +14,7 @@ from bridge_agent.worker_api.gate import Damped, Gate, Refused
 from bridge_agent.worker_api.opening import open_members
 from bridge_agent.worker_api.tokens import SCHEMA, BadName, NameTaken, Registration, Tokens
 from tests.fakes.clock import FakeClock
-from tests.unit.worker_api.stores import FailingStore, SlowStore
+from tests.unit.worker_api.stores import FailingStore, LateStore
 
 
 @pytest.fixture
@@ -118,11 +118,12 @@ async def test_a_token_that_is_revoked_while_something_else_of_it_is_written_sta
 ) -> None:
     invited = await tokens.add("gpu")
     db = tokens._db
-    tokens._db = SlowStore(db)
+    tokens._db = late = LateStore(db)
     pausing = asyncio.create_task(tokens.pause(invited.member.id, paused=True))
-    await asyncio.sleep(0)
+    await late.written.wait()
     tokens._db = db
     assert await tokens.revoke(invited.member.id) is not None
+    late.go_on.set()
     assert await pausing is None
     assert tokens.find(invited.token) is None
     assert tokens.members() == []
