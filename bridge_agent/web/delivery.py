@@ -1,5 +1,6 @@
 """A file's delivery: whole, the part that was asked for, or word that it is known already."""
 
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,8 @@ from bridge_agent.web.security import HEADERS
 OWN_HEADERS = {**HEADERS, hdrs.CACHE_CONTROL: "private, no-cache"}
 """The headers of a file that is delivered to people."""
 _CHUNK = 1 << 18
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,8 @@ async def deliver(
 ) -> web.StreamResponse:
     """Answer 200, 206, 304 or a 416 by `refusal`.
 
-    Raises what `read` does before anything is sent, ConnectionResetError when the file ends early.
+    Raises what `read` does before anything is sent. Once the headers are out there can be no other answer:
+    a file that ends early, and whatever else goes wrong then, is a ConnectionResetError.
     """
     headers = {**content.headers, hdrs.ETAG: content.tag, hdrs.ACCEPT_RANGES: "bytes"}
     known = [tag.strip().removeprefix("W/") for tag in request.headers.get(hdrs.IF_NONE_MATCH, "").split(",")]
@@ -92,12 +96,18 @@ async def _send(
     # Before the headers go: what can't be read is an error then, and no answer that breaks off.
     piece = await content.read(part.start, min(content.most_at_once, left))
     await response.prepare(request)
-    while left:
-        if not piece:
-            # The file has become shorter; the broken connection tells the receiver so.
-            raise ConnectionResetError("the file ended early")
-        await response.write(piece)
-        left -= len(piece)
-        piece = await content.read(end - left, min(content.most_at_once, left)) if left else b""
-    await response.write_eof()
+    try:
+        while left:
+            if not piece:
+                # The file has become shorter; the broken connection tells the receiver so.
+                raise ConnectionResetError("the file ended early")
+            await response.write(piece)
+            left -= len(piece)
+            piece = await content.read(end - left, min(content.most_at_once, left)) if left else b""
+        await response.write_eof()
+    except ConnectionResetError:
+        raise
+    except Exception as error:
+        _log.warning("A file can’t be sent to its end: %s", error)
+        raise ConnectionResetError("the file can't be read to its end") from error
     return response

@@ -1,6 +1,7 @@
 """The gate: whose token a request carries, on either wire; each wire words the refusal in its own way."""
 
 import logging
+import sqlite3
 
 from bridge_agent.base.clock import Clock
 from bridge_agent.base.errors import BridgeError
@@ -44,7 +45,7 @@ class Gate:
             raise Refused if wait is None else Damped(wait)
         try:
             await self._tokens.saw(member)
-        except BridgeError as error:
+        except (BridgeError, sqlite3.Error) as error:
             # When it was seen is worth no refusal: its results count.
-            _log.warning("A worker’s sign of life can’t be written down: %s", error.message)
+            _log.warning("A worker’s sign of life can’t be written down: %s", error)
         return member

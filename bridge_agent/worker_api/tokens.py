@@ -2,13 +2,14 @@
 
 import hashlib
 import json
+import logging
 import secrets
 import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from bridge_agent.base.backoff import token as make_token
-from bridge_agent.base.clock import Clock, to_text
+from bridge_agent.base.clock import Clock, from_text, to_text
 from bridge_agent.base.errors import BridgeError
 from bridge_agent.base.logs import masks
 from bridge_agent.protocol.text import clean
@@ -20,10 +21,15 @@ DATABASE = "workers.sqlite3"
 PREFIX = "wrk_"
 UNSEEN_S = 120.0
 """A worker that nobody has heard of for so long is offline."""
+MOST_REGISTRATIONS = 10_000
+"""So many workers that registered themselves are known of a token: the ones that were used latest."""
 
 _SQL = Queries("bridge_agent.worker_api", "tokens.sql")
 _TOUCH_EVERY_S = 30.0
+_USED_EVERY_S = 300.0
 _NAME_BYTES = 128
+
+_log = logging.getLogger(__name__)
 
 
 class NameTaken(BridgeError):
@@ -88,6 +94,7 @@ class Tokens:
         self._by_hash: dict[str, Member] = {}
         self._names: dict[int, str] = {}
         self._hashes: dict[int, str] = {}
+        self._refused: set[str] = set()
         self._seen: dict[int, float] = {}
         self._touched: dict[int, float] = {}
 
@@ -112,7 +119,8 @@ class Tokens:
 
     def find(self, token: str) -> Member | None:
         """Return whose token this is; None where it is nobody's."""
-        return self._by_hash.get(_hash(token))
+        hash_ = _hash(token)
+        return None if hash_ in self._refused else self._by_hash.get(hash_)
 
     def there(self, token_id: int) -> bool:
         """Tell whether a worker was heard of in the last two minutes of this program's life."""
@@ -140,24 +148,29 @@ class Tokens:
         return Invited(self._keep(_member(row)), token)
 
     async def revoke(self, token_id: int) -> Member | None:
-        """Make a token worth nothing from now on; None where there is none of that id."""
+        """Make a token worth nothing from now on; None where there is none of that id.
+
+        It stays among the members until that is written down, so that what failed may be asked for again.
+        """
         member = self.get(token_id)
         if member is not None:
-            del self._by_hash[member.hash]
+            self._refused.add(member.hash)
             await self._db.write(lambda c: c.execute(_SQL["revoke"], {"id": token_id}).fetchone())
+            self._by_hash.pop(member.hash, None)
+            self._refused.discard(member.hash)
         return member
 
     async def saw(self, member: Member) -> None:
         """Note that a worker was heard of; written down every half minute."""
         now = self._clock.monotonic()
         self._seen[member.id] = now
+        moment = self._now()
+        known = self._by_hash.get(member.hash)
+        if known is not None:
+            self._by_hash[member.hash] = replace(known, last_seen_at=moment)
         if now - self._touched.get(member.id, -_TOUCH_EVERY_S) >= _TOUCH_EVERY_S:
             self._touched[member.id] = now
-            moment = self._now()
             values = {"id": member.id, "now": moment}
-            known = self._by_hash.get(member.hash)
-            if known is not None:
-                self._by_hash[member.hash] = replace(known, last_seen_at=moment)
             await self._db.write(lambda c: c.execute(_SQL["seen"], values))
 
     async def pause(self, token_id: int, *, paused: bool) -> Member | None:
@@ -192,16 +205,25 @@ class Tokens:
 
         def unit(c: sqlite3.Connection) -> None:
             c.execute(_SQL["register"], values)
-            c.execute(_SQL["forget_registrations"], {"token_id": registration.token_id})
+            c.execute(
+                _SQL["forget_registrations"], {"token_id": registration.token_id, "most": MOST_REGISTRATIONS}
+            )
 
         await self._db.write(unit)
 
     async def registration(self, worker_id: str) -> Registration | None:
-        """Return a worker that registered itself, in this life of the program or an earlier one."""
+        """Return a worker that registered itself, in this life of the program or an earlier one.
+
+        It counts as used now, so that others that register push it out last.
+        """
         values = {"worker_id": worker_id}
         row = await self._db.read(lambda c: c.execute(_SQL["registration"], values).fetchone())
         if row is None:
             return None
+        used_s = (self._clock.now() - from_text(row["used_at"])).total_seconds()
+        # A wall clock that was set back counts too: what was used before lies ahead of it.
+        if abs(used_s) >= _USED_EVERY_S:
+            await self._use(worker_id)
         capabilities: Sequence[str] = json.loads(row["capabilities"])
         return Registration(row["worker_id"], row["token_id"], row["name"], tuple(capabilities))
 
@@ -215,9 +237,19 @@ class Tokens:
 
         return await self._db.write(unit)
 
+    async def _use(self, worker_id: str) -> None:
+        values = {"worker_id": worker_id, "now": self._now()}
+        try:
+            await self._db.write(lambda c: c.execute(_SQL["use_registration"], values))
+        except (BridgeError, sqlite3.Error) as error:
+            # Which registrations are in use is worth no refusal.
+            _log.warning("That a worker is in use can’t be written down: %s", error)
+
     async def _changed(self, query: str, values: Mapping[str, object]) -> Member | None:
         row = await self._db.write(lambda c: c.execute(_SQL[query], values).fetchone())
-        return None if row is None else self._keep(_member(row))
+        known = None if row is None else self._by_hash.get(row["hash"])
+        # One that was revoked while this was written stays nobody.
+        return None if known is None else self._keep(replace(_member(row), last_seen_at=known.last_seen_at))
 
     def _keep(self, member: Member) -> Member:
         self._by_hash[member.hash] = member

@@ -22,14 +22,18 @@ UPDATE tokens SET parked = :reason WHERE id = :id RETURNING *;
 UPDATE tokens SET model = coalesce(:model, model), engine = :engine, device = :device WHERE id = :id
 RETURNING *;
 
--- register: a worker says what it can do; under one token the latest hundred are known
-INSERT INTO registrations (worker_id, token_id, name, capabilities, created_at)
-VALUES (:worker_id, :token_id, :name, :capabilities, :now);
+-- register: a worker says what it can do
+INSERT INTO registrations (worker_id, token_id, name, capabilities, created_at, used_at)
+VALUES (:worker_id, :token_id, :name, :capabilities, :now, :now);
 
--- forget_registrations: those beyond the latest hundred of a token
-DELETE FROM registrations WHERE token_id = :token_id AND worker_id NOT IN (
-  SELECT worker_id FROM registrations WHERE token_id = :token_id ORDER BY created_at DESC, rowid DESC LIMIT 100
+-- forget_registrations: those of a token beyond the ones that were used latest
+DELETE FROM registrations WHERE rowid IN (
+  SELECT rowid FROM registrations WHERE token_id = :token_id
+  ORDER BY used_at DESC, rowid DESC LIMIT -1 OFFSET :most
 );
+
+-- use_registration: a worker that registered itself works
+UPDATE registrations SET used_at = :now WHERE worker_id = :worker_id;
 
 -- registration: a worker that registered itself
 SELECT * FROM registrations WHERE worker_id = :worker_id;

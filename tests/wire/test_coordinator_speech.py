@@ -324,16 +324,38 @@ async def test_a_part_is_to_be_had_through_one_wire_alone(rig: CoordinatorRig, w
     assert (first["chunk_index"], job["sourceMessageId"]) == (0, 1)
 
 
-async def test_the_audio_of_a_part_is_its_holders_alone_and_goes_with_the_claim(
+async def test_the_audio_of_a_part_is_to_be_had_by_whoever_has_a_token_while_it_is_there(
     rig: CoordinatorRig, w: Caller
 ) -> None:
     v = await rig.worker("v", "transcribe")
     await uploaded(rig, w, b"a")
     task = await claimed(rig, w)
+    for caller in (v, w):
+        audio = await caller.get(task["input"]["uri"])
+        assert (audio.status, audio.raw) == (200, b"a")
+    await w.fail(task["task_id"], retryable=True)
+    assert (await v.get(task["input"]["uri"])).raw == b"a"
+    assert (await rig.caller("wrk_wrong").get(task["input"]["uri"])).error == (401, "unauthorized")
+    await rig.pass_time(6)
+    await do(w, await claimed(rig, w), heard("x"))
+    for caller in (v, w):
+        assert (await caller.get(task["input"]["uri"])).error == (404, "artifact not found")
+
+
+async def test_lost_audio_is_cut_again_for_its_holder_and_nobody_else_ends_its_claim(
+    rig: CoordinatorRig, w: Caller
+) -> None:
+    v = await rig.worker("v", "transcribe")
+    recording = await rig.work.offered("a")
+    task = await claimed(rig, w)
+    rig.work.pipeline.audio(recording, 0).unlink()
     assert (await v.get(task["input"]["uri"])).error == (404, "artifact not found")
-    assert (await w.get(task["input"]["uri"])).status == 200
-    await do(w, task, heard("x"))
-    assert (await w.get(task["input"]["uri"])).status == 404
+    assert (await w.beat(task["task_id"])).status == 200
+    assert (await w.get(task["input"]["uri"])).error == (404, "artifact not found")
+    assert (await w.beat(task["task_id"])).error == NOT_LEASED
+    again = await claimed(rig, w)
+    assert (again["task_id"], again["attempt"]) == (task["task_id"], 2)
+    assert (await v.get(task["input"]["uri"])).raw == b"a"
 
 
 async def test_parts_of_books_are_tasks_too_and_their_jobs_are_the_servers(

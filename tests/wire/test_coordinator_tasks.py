@@ -5,9 +5,14 @@ import sqlite3
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import aiohttp
 import pytest
 
+from bridge_agent.base.clock import later, to_text
+from bridge_agent.base.threads import TooManyStuck
 from bridge_agent.store.database import StoreFull
+from bridge_agent.transcription.pipeline import leases
+from bridge_agent.web.delivery import LocalFile
 from bridge_agent.worker_api.uploads import artifacts, tasks
 from bridge_agent.worker_api.uploads.uploads import Limits
 from tests.fakes.clock import FakeClock
@@ -119,6 +124,35 @@ async def test_a_claim_that_nobody_waits_for_any_more_is_given_back(
         with pytest.raises(asyncio.CancelledError):
             await claiming
     assert (await w.claimed())["attempt"] == 2
+
+
+@pytest.mark.parametrize("gone", [True, False])
+async def test_a_part_that_its_worker_can_not_be_told_of_is_given_back(
+    rig: CoordinatorRig, monkeypatch: pytest.MonkeyPatch, gone: bool
+) -> None:
+    w = await rig.worker("t", "transcribe")
+    await rig.work.offered("a")
+    member, asked = rig.work.tokens.get(w.token_id), asyncio.Event()
+    assert member is not None
+
+    async def get(recording_id: int) -> None:
+        asked.set()
+        if gone:
+            await asyncio.Event().wait()
+        raise sqlite3.OperationalError("disk I/O error")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(rig.work.pipeline, "get", get)
+        claiming = asyncio.ensure_future(rig.rooms.coordinator.claim(member, w.worker_id))
+        await asked.wait()
+        if gone:
+            claiming.cancel()
+        with pytest.raises(asyncio.CancelledError if gone else sqlite3.OperationalError):
+            await claiming
+    task = await w.claimed()
+    assert task["attempt"] == 2
+    (part,) = await rig.work.pipeline.desk.in_state("converted")
+    assert part.tries == 1
 
 
 async def test_registrations_leases_and_results_outlive_a_restart(rig: CoordinatorRig, w: Caller) -> None:
@@ -323,6 +357,58 @@ async def test_a_heartbeat_on_a_full_disk_leaves_the_lease_as_it_was(
     assert answer.status == 200
     assert answer.body["lease_expires_at"] == task["lease_expires_at"]
     assert (await v.beat(task["task_id"])).error == ELSEWHERE
+
+
+async def test_a_part_is_its_workers_for_as_long_as_the_disk_is_full_and_it_beats(
+    rig: CoordinatorRig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    w, v = await rig.worker("t", "transcribe"), await rig.worker("u", "transcribe")
+    await rig.work.offered("a")
+    task = await w.claimed()
+
+    def full(*_: object, **__: object) -> None:
+        raise StoreFull
+
+    with monkeypatch.context() as patched:
+        patched.setattr(leases, "step", full)
+        for _ in range(5):
+            await rig.pass_time(100)
+            beat = await w.beat(task["task_id"])
+            assert beat.status == 200
+            assert beat.body["lease_expires_at"] == to_text(later(rig.clock.now(), 120))
+            assert (await v.claim()).status == 204
+    await rig.pass_time(100)
+    assert (await w.beat(task["task_id"])).status == 200
+
+
+@pytest.mark.parametrize("trouble", [OSError(5, "x"), TooManyStuck()])
+async def test_a_file_that_can_not_be_read_to_its_end_breaks_off_with_nothing_else_in_it(
+    rig: CoordinatorRig, w: Caller, monkeypatch: pytest.MonkeyPatch, trouble: Exception
+) -> None:
+    await w.search(ONE)
+    content = b"x" * 600_000
+    put = await w.put((await w.claimed())["task_id"], content)
+    read = LocalFile.read
+
+    async def broken(file: LocalFile, place: int, size: int) -> bytes:
+        if place > 0:
+            raise trouble
+        return await read(file, place, size)
+
+    monkeypatch.setattr(LocalFile, "read", broken)
+    got = bytearray()
+
+    async def receive() -> None:
+        headers = {"Authorization": w.token or ""}
+        get = w.session.get(w.url + put.body["uri"], headers=headers)
+        async with asyncio.timeout(10), get as answer:
+            async for piece in answer.content.iter_any():
+                got.extend(piece)
+
+    with pytest.raises(aiohttp.ClientPayloadError):
+        await receive()
+    assert got == content[: len(got)]
+    assert 0 < len(got) < len(content)
 
 
 @pytest.mark.parametrize(

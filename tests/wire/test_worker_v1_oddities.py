@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from bridge_agent.base.clock import to_text
 from bridge_agent.store.database import StoreFull
 from bridge_agent.worker_api.transcription_v1.ids import to_wire
 from tests.fakes.clock import FakeClock, settle
@@ -111,6 +112,12 @@ async def test_a_body_that_is_no_json_object_is_refused_in_json(a: Caller, raw: 
 async def test_a_body_beyond_a_mebibyte_is_refused_in_json(a: Caller) -> None:
     answer = await a.call("POST", "jobs/claim", raw=b'{"x": "' + b"a" * (1 << 20) + b'"}')
     assert answer.told == (413, {"error": "payload_too_large"})
+
+
+async def test_a_body_that_is_not_packed_as_it_says_is_refused_in_json(a: Caller) -> None:
+    headers = {"Content-Encoding": "gzip"}
+    answer = await a.call("POST", "jobs/claim-download", raw=b'{"bucket": "newest"}', headers=headers)
+    assert answer.told == (400, {"error": "invalid_json"})
 
 
 async def test_a_text_that_was_cut_within_a_character_is_taken(rig: WorkRig, a: Caller) -> None:
@@ -288,6 +295,41 @@ async def test_what_progress_said_is_kept_where_the_result_is_silent(rig: WorkRi
     # The last metadata stands for itself: the model is the one that its token names.
     assert result.engine.model == "tiny"
     assert result.segments[0].end == 100 * 16_000
+
+
+@pytest.mark.requirement("V-11", "V-13")
+@pytest.mark.parametrize(
+    ("path", "body", "status"),
+    [
+        ("failure", {"retryable": True}, "queued_for_download"),
+        ("failure", {"retryable": False}, "failed"),
+        ("result", {"text": "x"}, "completed"),
+    ],
+)
+async def test_a_job_that_leaves_its_worker_has_the_time_of_that(
+    rig: WorkRig, a: Caller, path: str, body: dict[str, Any], status: str
+) -> None:
+    await rig.offered("a")
+    begun = await a.transcribing()
+    await rig.clock.advance(10)
+    job = (await a.post(f"jobs/{begun['id']}/{path}", body)).job
+    now = to_text(rig.clock.now())
+    assert (job["status"], job["updatedAt"]) == (status, now)
+    beat = {"queued_for_download": None, "failed": now, "completed": begun["heartbeatAt"]}
+    assert job.get("heartbeatAt") == beat[status]
+    assert "failedAt" not in job
+
+
+async def test_nothing_is_kept_of_when_the_words_of_claims_that_are_over_were_shown(
+    server: WireRig, rig: WorkRig, a: Caller
+) -> None:
+    await rig.offered("abc", cut=3)
+    for path in ("failure", "result", "heartbeat"):
+        id_ = (await a.transcribing())["id"]
+        await a.post(f"jobs/{id_}/progress", {"text": "x"})
+        await a.post(f"jobs/{id_}/{path}", {"text": "x"})
+        await rig.clock.advance(2.5)
+    assert len(server.wire._published) == 1
 
 
 async def test_progress_and_result_are_for_a_part_that_is_being_transcribed(rig: WorkRig, a: Caller) -> None:

@@ -1,5 +1,6 @@
 """Parts of audio as tasks of this wire: the service's leases in the contract's words and order of checks."""
 
+import contextlib
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -7,6 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from bridge_agent.base.clock import Clock, later, to_text
+from bridge_agent.base.errors import BridgeError
 from bridge_agent.base.threads import in_thread
 from bridge_agent.protocol.coordinator import GIVEN_BACK, TRANSCRIBE
 from bridge_agent.transcription.model import RATE, Settings
@@ -80,9 +82,19 @@ class Parts:
         await self._service.task(0)
 
     async def claim(self, caller: Caller) -> Claimed | None:
-        """Claim the next part, None where there is none for this worker."""
+        """Claim the next part, None where there is none for this worker.
+
+        One that can't be told of is given back (law 3).
+        """
         lease = await self._service.claim(_worker(caller), self._terms)
-        return None if lease is None else await self._claimed(lease.task)
+        if lease is None:
+            return None
+        try:
+            return await self._claimed(lease.task)
+        except BaseException:
+            with contextlib.suppress(BridgeError):
+                await self._service.give_back(lease.ref)
+            raise
 
     async def waiting_since(self, caller: Caller) -> str | None:
         """Return when the oldest book was asked for whose parts may be for this worker."""
@@ -99,14 +111,23 @@ class Parts:
         return await self._claimed(lease.task)
 
     async def still_held(self, number: int, caller: Caller, attempt: int) -> Claimed:
-        """Return a claim as it is, not renewed; raises Refusal."""
-        return await self._claimed(await self._held(number, caller, attempt))
+        """Take a heartbeat that can't be written down: the claim lives on here alone. Raises Refusal."""
+        task = await self._held(number, caller, attempt)
+        try:
+            self._service.prolong(task.claim, self._terms)
+        except LeaseLost as lost:
+            raise await self._why(number, caller, attempt) from lost
+        return await self._claimed(task)
 
     async def input(self, number: int, token_id: int) -> Stretch:
-        """Return a part's audio for whose worker holds it; raises NoSuchTask, NoSuchArtifact."""
+        """Return a part's audio while it is there, to whoever asks; raises NoSuchTask, NoSuchArtifact.
+
+        Where it is lost, only whose worker holds the part makes it be cut again.
+        """
         task = await self._task(number)
-        found = await self._service.input(task)
-        if found is None or not (task.holder or "").startswith(f"{HOLDERS}{token_id}/"):
+        mine = (task.holder or "").startswith(f"{HOLDERS}{token_id}/")
+        found = await self._service.input(task, mine=mine)
+        if found is None:
             raise NoSuchArtifact
         return Stretch(found.path, 0, found.size, FLAC, found.sha256)
 

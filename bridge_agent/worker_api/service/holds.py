@@ -58,8 +58,12 @@ class Holds:
         return hold is not None and hold.task.claim == claim and self._clock.monotonic() < hold.until
 
     def keep(self, task: Task, seconds: float) -> None:
-        """Hold a task for so many seconds from now."""
-        self.drop(task.id)
+        """Hold a task for so many seconds from now, unless somebody has claimed it since."""
+        known = self._holds.get(task.id)
+        if known is not None:
+            if known.task.attempt > task.attempt:
+                return
+            self._forget(known)
         hold = Hold(task, self._clock.monotonic() + seconds)
         self._holds[task.id] = self._of[hold.token_id][task.id] = hold
 
@@ -67,21 +71,30 @@ class Holds:
         """Return the hold of a task."""
         return self._holds.get(task_id)
 
-    def drop(self, task_id: int) -> Hold | None:
-        """Forget a hold."""
-        hold = self._holds.pop(task_id, None)
-        if hold is not None:
-            self._of[hold.token_id].pop(task_id, None)
-        return hold
+    def drop(self, claim: Claim) -> bool:
+        """Forget the hold of a claim, and of no other claim of its part; tell whether it was there."""
+        hold = self._holds.get(claim.id)
+        if hold is None or hold.task.claim != claim:
+            return False
+        self._forget(hold)
+        return True
 
     def drop_this(self, hold: Hold) -> bool:
-        """Forget a hold, unless its part is held anew meanwhile; tell whether it was there."""
-        if self._holds.get(hold.task.id) is not hold:
+        """Forget a hold, unless it was renewed meanwhile; tell whether it was there."""
+        if not self.has(hold):
             return False
-        self.drop(hold.task.id)
+        self._forget(hold)
         return True
+
+    def has(self, hold: Hold) -> bool:
+        """Tell whether a hold is the one of its part still, neither renewed nor dropped."""
+        return self._holds.get(hold.task.id) is hold
 
     def over(self) -> list[Hold]:
         """Return the holds whose time is over and that nobody has let lapse yet."""
         now = self._clock.monotonic()
         return [hold for hold in self.all() if not hold.lapsed and now >= hold.until]
+
+    def _forget(self, hold: Hold) -> None:
+        del self._holds[hold.task.id]
+        self._of[hold.token_id].pop(hold.task.id, None)

@@ -11,6 +11,7 @@ from bridge_agent.base.clock import Clock, later, to_text
 from bridge_agent.base.tasks import Tasks, cancel_and_wait
 from bridge_agent.protocol.text import clean
 from bridge_agent.settings import BridgeSettings
+from bridge_agent.transcription.model import PartResult
 from bridge_agent.transcription.pipeline import leases, tasks
 from bridge_agent.transcription.pipeline.leases import Told, Wanted
 from bridge_agent.transcription.pipeline.offer import Offer
@@ -20,7 +21,7 @@ from bridge_agent.transcription.pipeline.tasks import Claim, Phase, Task
 from bridge_agent.worker_api.service import results
 from bridge_agent.worker_api.service.executors import WorkerExecutors
 from bridge_agent.worker_api.service.failing import Failing
-from bridge_agent.worker_api.service.holds import Holds
+from bridge_agent.worker_api.service.holds import Hold, Holds
 from bridge_agent.worker_api.service.lease import (
     HOLDERS,
     DifferentResult,
@@ -65,7 +66,8 @@ class WorkService:
         self._tasks = spawner
         self._failing = Failing(clock, pipeline, tokens, self.holds, self._wanted)
         self._watching = Watching(clock, pipeline, tokens, self.holds)
-        self._sweeping = Sweeping(clock, pipeline, self.holds, self._watching)
+        longest_s = max(settings.worker_lease_seconds, settings.worker_stale_seconds)
+        self._sweeping = Sweeping(clock, pipeline, self.holds, self._watching, longest_s)
         self._sweep: asyncio.Task[None] | None = None
         executors.working = self.holds.works
         self.on_change: Callable[[], None] | None = None
@@ -169,6 +171,16 @@ class WorkService:
         self._watching.goes_on(lease.task, anew=phase == "transcribing")
         return lease
 
+    def prolong(self, ref: Claim, terms: Terms) -> None:
+        """Let a claim live on though that can't be written down, since nobody else could claim it either.
+
+        A restart knows nothing of it. Raises LeaseLost.
+        """
+        hold = self.holds.get(ref.id)
+        if hold is None or not self.holds.lives(ref):
+            raise LeaseLost
+        self.holds.keep(hold.task, terms.seconds)
+
     async def progress(
         self, ref: Claim, terms: Terms, text: str, notes: Mapping[str, Any] | None = None
     ) -> Lease:
@@ -177,17 +189,19 @@ class WorkService:
         self._watching.heard(lease.task, text)
         return lease
 
-    async def input(self, task: Task) -> PartFile | None:
-        """Return the audio of a part just read; None where there is none. One that is lost is cut again."""
+    async def input(self, task: Task, *, mine: bool) -> PartFile | None:
+        """Return the audio of a part just read; None where there is none.
+
+        What is lost is cut again if it is the caller's, since that ends its claim.
+        """
         if task.sha256 is None or task.state != "converted":
             return None
         path = self._pipeline.audio(task.recording_id, task.number)
         if path.is_file():
             return PartFile(path, task.sha256, task.size or 0)
-        _log.warning("The audio of part %d is gone; it is cut again.", task.number)
-        if task.holder is not None:
-            await self._desk.uncut(task.claim, "its cut audio was gone")
-            self._let_go(task)
+        if mine:
+            _log.warning("The audio of part %d is gone; it is cut again.", task.number)
+            await self._tasks.shielded(self._desk.uncut(task.claim, "its cut audio was gone"), "cut anew")
         return None
 
     async def complete(self, ref: Claim, terms: Terms, worker: WorkerId, heard: Partial) -> Task:
@@ -202,19 +216,7 @@ class WorkService:
         if before is None:
             raise LeaseLost
         result = await results.of_part(self._pipeline, before, worker, heard)
-        now = to_text(self._clock.now())
-        done = await self._desk.write(
-            lambda c: leases.hand_in(c, ref, result, worker.name, heard.digest, now)
-        )
-        if done is None:
-            raise LeaseLost
-        self.holds.drop(ref.id)
-        self._watching.done(done, worker, words=heard.words)
-        self._failing.succeeded(worker.token_id)
-        await self.tokens.describe(worker.token_id, None, result.engine.name, result.engine.device)
-        await self._sweeping.remove_audio(done)
-        self._changed()
-        return done
+        return await self._tasks.shielded(self._hand_in(ref, worker, heard, result), "result")
 
     async def fail(
         self, ref: Claim, terms: Terms, worker: WorkerId, message: str, *, retryable: bool
@@ -227,16 +229,13 @@ class WorkService:
         before = await self.task(ref.id)
         if before is None or before.claim != ref or before.state != "converted":
             raise LeaseLost
-        state = await self._failing.fail(before, worker, clean(message, 500), retryable=retryable)
-        self._let_go(before)
-        return state
+        failing = self._failing.fail(before, worker, clean(message, 500), retryable=retryable)
+        return await self._tasks.shielded(failing, "failure")
 
     async def give_back(self, ref: Claim) -> None:
         """Take a part back that a worker gives up without anybody's fault; raises LeaseLost."""
-        task = await self._desk.give_back(ref)
-        if task is None:
+        if await self._tasks.shielded(self._desk.give_back(ref), "give back") is None:
             raise LeaseLost
-        self._let_go(task)
 
     # ---- workers
 
@@ -260,17 +259,34 @@ class WorkService:
 
     async def revoke(self, token_id: int) -> bool:
         """Refuse a worker from its next call on; what it holds is free at once."""
-        found = await self.tokens.revoke(token_id)
-        if found is None:
+        return await self._tasks.shielded(self._revoke(token_id), "revoke")
+
+    # ---- inside
+
+    async def _hand_in(self, ref: Claim, worker: WorkerId, heard: Partial, result: PartResult) -> Task:
+        now = to_text(self._clock.now())
+        done = await self._desk.write(
+            lambda c: leases.hand_in(c, ref, result, worker.name, heard.digest, now)
+        )
+        if done is None:
+            raise LeaseLost
+        self.holds.drop(ref)
+        self._watching.done(done, worker, words=heard.words)
+        self._failing.succeeded(worker.token_id)
+        await self._sweeping.remove_audio(done)
+        await self.tokens.describe(worker.token_id, None, result.engine.name, result.engine.device)
+        self._changed()
+        return done
+
+    async def _revoke(self, token_id: int) -> bool:
+        if await self.tokens.revoke(token_id) is None:
             return False
         await self._desk.give_back_all(f"{HOLDERS}{token_id}/")
         for hold in self.holds.all():
             if hold.token_id == token_id:
-                self._let_go(hold.task)
+                self._let_go(hold)
         self._changed()
         return True
-
-    # ---- inside
 
     async def _claim(
         self, worker: WorkerId, terms: Terms, phase: Phase, newest: bool, notes: Mapping[str, Any]
@@ -341,9 +357,7 @@ class WorkService:
         task = await (self._desk.quietly if quietly else self._desk.write)(whole)
         if task is None:
             return None
-        if task.holder is None:
-            self._let_go(task)
-        else:
+        if task.holder is not None:
             self.holds.keep(task, terms.seconds)
             self._sweeping.news()
         told = found[-1] or Told(task_id=task.id, attempt=task.attempt, holder="", notes={}, beat_at="")
@@ -358,14 +372,18 @@ class WorkService:
             raise LeaseLost
 
     def _moved(self, task: Task) -> None:
-        """Let go of a part that somebody else has now; who did one to its end tells of that itself."""
-        hold = self.holds.get(task.id)
-        if hold is not None and hold.task.claim != task.claim and task.state != "done":
-            self._let_go(task)
+        """Let go of a part that is not its holder's any more; who did one to its end tells of that itself.
 
-    def _let_go(self, task: Task) -> None:
-        hold = self.holds.drop(task.id)
-        if hold is not None:
+        Word of a change may come late: whoever has claimed the part since then keeps it.
+        """
+        hold = self.holds.get(task.id)
+        if hold is None or task.state == "done" or hold.task.attempt > task.attempt:
+            return
+        if hold.task.claim != task.claim:
+            self._let_go(hold)
+
+    def _let_go(self, hold: Hold) -> None:
+        if self.holds.drop(hold.task.claim):
             self._watching.let_go(hold.task)
             self._changed()
 
@@ -392,7 +410,6 @@ class WorkService:
         lease = work.result()
         if lease is not None and lease.task.holder is not None:
             await self._desk.give_back(lease.ref)
-            self._let_go(lease.task)
 
     def _changed(self) -> None:
         if self.on_change is not None:

@@ -25,14 +25,17 @@ _log = logging.getLogger(__name__)
 
 
 class Sweeping:
-    """Looks after the holds."""
+    """Looks after the holds; none of them lives longer than `longest_s` without a sign of life."""
 
-    def __init__(self, clock: Clock, pipeline: Pipeline, holds: Holds, watching: Watching) -> None:
+    def __init__(
+        self, clock: Clock, pipeline: Pipeline, holds: Holds, watching: Watching, longest_s: float
+    ) -> None:
         self._clock = clock
         self._pipeline = pipeline
         self._desk = pipeline.desk
         self._holds = holds
         self._watching = watching
+        self._longest_s = longest_s
         self._news = asyncio.Event()
         self._compared_at = clock.monotonic()
 
@@ -41,11 +44,14 @@ class Sweeping:
         self._news.set()
 
     async def load(self) -> None:
-        """Take over the holds of an earlier life: what the wall clock says is left of each is left."""
+        """Take over the holds of an earlier life: what the wall clock says is left of each is left.
+
+        That is never more than a claim has at its longest, however wrong that clock was or is.
+        """
         now = self._clock.now()
         for task in await self._held():
             left = (from_text(task.claim_ends_at or to_text(now)) - now).total_seconds()
-            self._holds.keep(task, max(0.0, left))
+            self._holds.keep(task, min(max(0.0, left), self._longest_s))
             self.news()
 
     async def go_on(self, changed: Callable[[], None]) -> None:
@@ -64,19 +70,24 @@ class Sweeping:
 
     async def look(self) -> bool:
         """Let go of what is over; tell whether there was any."""
-        over = self._holds.over()
-        now = to_text(self._clock.now())
-        for hold in over:
+        found = False
+        for hold in self._holds.over():
+            # The writes before this one took their time: its worker may have been heard of meanwhile.
+            if not self._holds.has(hold):
+                continue
+            now = to_text(self._clock.now())
             await self._desk.write(partial(leases.lapse, mine=hold.task.claim, now=now))
-            hold.lapsed = True
+            if not self._holds.has(hold):
+                continue
+            found = hold.lapsed = True
             self._watching.let_go(hold.task)
             _log.info(
                 "The worker that held part %d has not been heard of; the part is free.", hold.task.number
             )
         if self._clock.monotonic() - self._compared_at >= _COMPARE_S:
             self._compared_at = self._clock.monotonic()
-            return await self._compare() or bool(over)
-        return bool(over)
+            return await self._compare() or found
+        return found
 
     async def remove_audio(self, task: Task) -> None:
         """Remove the cut audio of a part that is done."""

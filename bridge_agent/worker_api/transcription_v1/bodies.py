@@ -25,6 +25,9 @@ async def read(request: web.Request) -> Body:
         raw = await read_limited(request, MOST_BYTES)
     except ApiError as error:
         raise WireError(413, "payload_too_large") from error
+    except web.RequestPayloadError as error:
+        # It is not packed in the way that its header says.
+        raise WireError(400, "invalid_json") from error
     if not raw.strip():
         return {}
     found = _decoded(raw)

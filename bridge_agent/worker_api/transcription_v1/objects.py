@@ -1,7 +1,7 @@
 """The two objects of this wire, job and source; what is absent is left out, never null."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from bridge_agent.worker_api.service.lease import Lease
 from bridge_agent.worker_api.transcription_v1 import ids
@@ -15,6 +15,13 @@ SourceUrl = Callable[[Lease], str | None]
 """Makes the address of a lease's audio."""
 
 
+class Left(NamedTuple):
+    """How and when a job left its worker's hands."""
+
+    status: Literal["completed", "queued_for_download", "failed"]
+    at: str
+
+
 def status_of(lease: Lease) -> str:
     """Return how far a job is; one that came through /claim is called `processing`."""
     if lease.phase == "transcribing" and lease.notes.get(LEGACY):
@@ -22,19 +29,19 @@ def status_of(lease: Lease) -> str:
     return lease.phase
 
 
-def job(lease: Lease, source_url: SourceUrl, status: str | None = None) -> dict[str, Any]:
-    """Return `{"job": …}`; with a status it has left its worker's hands."""
+def job(lease: Lease, source_url: SourceUrl, left: Left | None = None) -> dict[str, Any]:
+    """Return `{"job": …}`; `left` where the lease, as it was read before, is its worker's no more."""
     task, told, notes = lease.task, lease.told, lease.notes
-    waiting = status == "queued_for_download"
+    waiting = left is not None and left.status == "queued_for_download"
     held: dict[str, Any] = {
         "localSourcePath": notes.get("localSourcePath"),
         "downloadedAt": told.ready_at,
         "claimedAt": task.claimed_at,
-        "heartbeatAt": told.beat_at,
+        "heartbeatAt": left.at if left is not None and left.status == "failed" else told.beat_at,
     }
     found = {
         "id": ids.to_wire(task.id),
-        "status": status or status_of(lease),
+        "status": status_of(lease) if left is None else left.status,
         "chatId": CHAT,
         "telegramChatId": CHAT,
         "sourceMessageId": task.number,
@@ -44,7 +51,7 @@ def job(lease: Lease, source_url: SourceUrl, status: str | None = None) -> dict[
         "lastProgressPublishedAt": notes.get("lastProgressPublishedAt"),
         "attempts": lease.attempt,
         "createdAt": task.created_at,
-        "updatedAt": max(task.updated_at, told.beat_at),
+        "updatedAt": max(task.updated_at, told.beat_at) if left is None else left.at,
         **_file(lease, source_url),
         **({} if waiting else held),
     }

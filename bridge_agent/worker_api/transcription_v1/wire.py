@@ -3,7 +3,7 @@
 import logging
 import re
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from aiohttp import web
 
@@ -28,6 +28,7 @@ _LOOK_S = 5.0
 
 _log = logging.getLogger(__name__)
 
+T = TypeVar("T")
 Answer = Callable[["Call"], Awaitable[web.StreamResponse]]
 SourceUrl = Callable[[web.Request, Lease], str | None]
 
@@ -173,7 +174,7 @@ class Wire:
     async def _progress(self, call: Call) -> web.StreamResponse:
         sent = validation.progress(call.body)
         lease = await self._held(call)
-        now = to_text(self._clock.now())
+        now = self._now()
         notes: dict[str, Any] = {**sent.said, "lastProgressAt": now}
         if sent.text is not None:
             notes["partialResultText"] = sent.text
@@ -189,7 +190,7 @@ class Wire:
             lease = await self._service.progress(lease.ref, self._terms, words, notes)
         except LeaseLost as lost:
             raise not_found() from lost
-        self._published[lease.task.id, lease.task.attempt] = self._clock.monotonic()
+        self._publish(lease)
         return self._job(call, lease)
 
     async def _result(self, call: Call) -> web.StreamResponse:
@@ -199,13 +200,12 @@ class Wire:
             raise not_found()
         partial = heard.partial(sent, lease.notes, lease.task.samples)
         try:
-            await self._patiently(
+            done = await self._patiently(
                 lambda: self._service.complete(lease.ref, self._terms, call.worker, partial)
             )
         except (LeaseLost, DifferentResult) as lost:
             raise not_found() from lost
-        self._published.pop((lease.task.id, lease.task.attempt), None)
-        return self._job(call, lease, "completed")
+        return self._job(call, lease, objects.Left("completed", done.updated_at))
 
     async def _failure(self, call: Call) -> web.StreamResponse:
         sent = validation.failure(call.body)
@@ -216,7 +216,8 @@ class Wire:
             )
         except LeaseLost as lost:
             raise not_found() from lost
-        return self._job(call, lease, "queued_for_download" if fallen == "again" else "failed")
+        left = objects.Left("queued_for_download" if fallen == "again" else "failed", self._now())
+        return self._job(call, lease, left)
 
     # ---- pieces
 
@@ -238,23 +239,30 @@ class Wire:
         last = self._published.get((lease.task.id, lease.task.attempt))
         return last is None or self._clock.monotonic() - last >= PUBLISH_S
 
-    async def _patiently(self, work: Callable[[], Awaitable[object]]) -> None:
+    def _publish(self, lease: Lease) -> None:
+        now = self._clock.monotonic()
+        self._published[lease.task.id, lease.task.attempt] = now
+        # An older one holds nothing back any more, whatever became of its claim.
+        self._published = {claim: at for claim, at in self._published.items() if now - at < PUBLISH_S}
+
+    async def _patiently(self, work: Callable[[], Awaitable[T]]) -> T:
         until = self._clock.monotonic() + _PATIENCE_S
         while True:
             try:
-                await work()
+                return await work()
             except StoreFull:
                 if self._clock.monotonic() >= until:
                     raise
                 await self._clock.sleep(_LOOK_S)
-            else:
-                return
 
     def _claimed(self, call: Call, lease: Lease | None) -> web.StreamResponse:
         return web.Response(status=204) if lease is None else self._job(call, lease)
 
-    def _job(self, call: Call, lease: Lease, status: str | None = None) -> web.Response:
-        return answered(objects.job(lease, lambda each: self._source_url(call.request, each), status))
+    def _job(self, call: Call, lease: Lease, left: objects.Left | None = None) -> web.Response:
+        return answered(objects.job(lease, lambda each: self._source_url(call.request, each), left))
+
+    def _now(self) -> str:
+        return to_text(self._clock.now())
 
     def _own_address(self, request: web.Request, lease: Lease) -> str | None:
         return f"{request.scheme}://{request.host}{MOUNT}/audio/{self._addresses.of(lease.ref)}"
@@ -262,9 +270,9 @@ class Wire:
     async def _audio(self, request: web.Request, name: str) -> web.StreamResponse:
         """Answer with a part's audio, to whoever knows its address (law 11: it is in no log)."""
         task = await self._addresses.task(name, self._service)
-        file = (
-            None if task is None or request.method not in ("GET", "HEAD") else await self._service.input(task)
-        )
+        file = None
+        if task is not None and request.method in ("GET", "HEAD"):
+            file = await self._service.input(task, mine=True)
         if file is None:
             answer = WireError(404, "not_found").response()
             # Their worker lingers over an answer that it does not read to its end.

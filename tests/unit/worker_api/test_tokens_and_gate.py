@@ -1,18 +1,20 @@
 """Tokens, the gate before both wires, and the damping of those who are refused."""
 
+import asyncio
 import sqlite3
 from pathlib import Path
 
 import pytest
 
-from bridge_agent.base.tasks import Tasks
 from bridge_agent.settings import BridgeSettings
 from bridge_agent.store.database import StoreFull, open_inline
+from bridge_agent.worker_api import tokens as worker_tokens
 from bridge_agent.worker_api.damping import Damping
 from bridge_agent.worker_api.gate import Damped, Gate, Refused
 from bridge_agent.worker_api.opening import open_members
 from bridge_agent.worker_api.tokens import SCHEMA, BadName, NameTaken, Registration, Tokens
 from tests.fakes.clock import FakeClock
+from tests.unit.worker_api.stores import FailingStore, LateStore
 
 
 @pytest.fixture
@@ -77,13 +79,88 @@ async def test_a_revoked_token_is_nobodys_at_once_and_after_a_restart(
     await again.db.close()
 
 
-async def test_under_one_token_the_latest_hundred_registrations_are_known(tokens: Tokens) -> None:
+async def test_the_registrations_of_a_token_that_were_used_latest_are_known(
+    tokens: Tokens, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert worker_tokens.MOST_REGISTRATIONS == 10_000
+    monkeypatch.setattr(worker_tokens, "MOST_REGISTRATIONS", 3)
+    gpu, other = (await tokens.add("gpu")).member, (await tokens.add("other")).member
+    await tokens.register(Registration("elsewhere", other.id, "host", ()))
+    await tokens.register(Registration("busy", gpu.id, "host", ()))
+    for number in range(10):
+        await clock.advance(300)
+        assert await tokens.registration("busy") is not None
+        await tokens.register(Registration(f"flapping{number}", gpu.id, "host", ()))
+    assert await tokens.registration("flapping7") is None
+    assert await tokens.registration("flapping8") is not None
+    assert await tokens.registration("elsewhere") is not None
+
+
+async def test_that_a_registration_is_used_is_written_down_now_and_then_and_stops_nobody(
+    tokens: Tokens, clock: FakeClock
+) -> None:
+    gpu = (await tokens.add("gpu")).member
+    await tokens.register(Registration("w", gpu.id, "host", ()))
+    tokens._db = counting = FailingStore(tokens._db, StoreFull())
+    await clock.advance(299)
+    await tokens.registration("w")
+    assert counting.asked == 0
+    await clock.advance(1)
+    assert await tokens.registration("w") is not None
+    assert counting.asked == 1
+    clock.set_wall(-86_400)
+    assert await tokens.registration("w") is not None
+    assert counting.asked == 2
+
+
+async def test_a_token_that_is_revoked_while_something_else_of_it_is_written_stays_nobodys(
+    tokens: Tokens,
+) -> None:
     invited = await tokens.add("gpu")
-    for number in range(101):
-        await tokens.register(Registration(f"w{number}", invited.member.id, "host", ()))
-    assert await tokens.registration("w0") is None
-    assert await tokens.registration("w1") is not None
-    assert await tokens.registration("w100") is not None
+    db = tokens._db
+    tokens._db = late = LateStore(db)
+    pausing = asyncio.create_task(tokens.pause(invited.member.id, paused=True))
+    await late.written.wait()
+    tokens._db = db
+    assert await tokens.revoke(invited.member.id) is not None
+    late.go_on.set()
+    assert await pausing is None
+    assert tokens.find(invited.token) is None
+    assert tokens.members() == []
+
+
+async def test_a_token_whose_revoking_can_not_be_written_down_is_refused_and_may_be_revoked_again(
+    tokens: Tokens,
+) -> None:
+    invited, db = await tokens.add("gpu"), tokens._db
+    tokens._db = FailingStore(db, StoreFull())
+    with pytest.raises(StoreFull):
+        await tokens.revoke(invited.member.id)
+    assert tokens.find(invited.token) is None
+    assert [member.id for member in tokens.members()] == [invited.member.id]
+    tokens._db = db
+    assert await tokens.revoke(invited.member.id) is not None
+    assert tokens.members() == []
+    await tokens.load()
+    assert tokens.find(invited.token) is None
+
+
+async def test_each_call_says_when_a_worker_was_seen_and_the_disk_hears_of_it_now_and_then(
+    tokens: Tokens, clock: FakeClock
+) -> None:
+    member = (await tokens.add("gpu")).member
+    await tokens.saw(member)
+    await clock.advance(29)
+    await tokens.saw(member)
+    # What is written of it for another reason has the older time.
+    await tokens.pause(member.id, paused=True)
+    found = tokens.get(member.id)
+    assert found is not None
+    assert found.last_seen_at == "2026-01-01T00:00:29.000Z"
+    await tokens.load()
+    found = tokens.get(member.id)
+    assert found is not None
+    assert found.last_seen_at == "2026-01-01T00:00:00.000Z"
 
 
 async def test_a_worker_is_there_for_two_minutes_after_it_was_heard_of(
@@ -149,13 +226,10 @@ def test_a_neighbour_in_the_same_ipv6_network_is_counted_with_it(clock: FakeCloc
     assert damping.refused("2001:db8:1::1") is None
 
 
-async def test_a_full_disk_keeps_no_worker_out(tokens: Tokens, clock: FakeClock) -> None:
+@pytest.mark.parametrize("trouble", [StoreFull(), sqlite3.OperationalError("database is locked")])
+async def test_a_store_that_takes_nothing_keeps_no_worker_out(
+    tokens: Tokens, clock: FakeClock, trouble: Exception
+) -> None:
     invited, gate = await tokens.add("gpu"), Gate(tokens, clock)
-
-    class Full:
-        async def write(self, unit: object) -> None:
-            raise StoreFull
-
-    tokens._db = Full()  # type: ignore[assignment]
+    tokens._db = FailingStore(tokens._db, trouble)
     assert (await gate.admit(invited.token, "10.0.0.7")).id == invited.member.id
-    await Tasks("none").cancel()
