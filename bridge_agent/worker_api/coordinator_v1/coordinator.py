@@ -110,7 +110,7 @@ class Coordinator:
         return await self._parts.renew(number, caller, attempt)
 
     async def still_held(self, task_id: str, caller: Caller, attempt: int) -> Claimed:
-        """Return a claim as it is, not renewed; raises Refusal."""
+        """Return a claim whose renewal can't be written down; raises Refusal."""
         number = self._number(task_id)
         if number is None or self._parts is None:
             return await self._tables.still_held(task_id, caller, attempt)

@@ -69,7 +69,7 @@ async def heartbeat(request: web.Request) -> web.Response:
         try:
             claimed = await coordinator.renew(task_id, caller, said.attempt)
         except StoreFull:
-            # The lease is what it was: better than none.
+            # What can’t be written down is no reason to end a claim.
             claimed = await coordinator.still_held(task_id, caller, said.attempt)
     return answers.answer(claimed.wire())
 

@@ -11,7 +11,6 @@ from bridge_agent.transcription.pipeline.leases import Wanted
 from bridge_agent.transcription.pipeline.local import checksum
 from bridge_agent.transcription.pipeline.pipeline import Pipeline
 from bridge_agent.transcription.pipeline.tasks import Task
-from bridge_agent.worker_api.service.holds import Holds
 from bridge_agent.worker_api.service.lease import FallenTo, LeaseLost, Terms, WorkerId
 from bridge_agent.worker_api.tokens import Tokens
 
@@ -29,14 +28,12 @@ class Failing:
         clock: Clock,
         pipeline: Pipeline,
         tokens: Tokens,
-        holds: Holds,
         wanted: Callable[[WorkerId, Terms, tasks.Phase], Wanted],
     ) -> None:
         self._clock = clock
         self._pipeline = pipeline
         self._desk = pipeline.desk
         self._tokens = tokens
-        self._holds = holds
         self._wanted = wanted
         self._in_a_row: dict[int, list[int]] = {}
         self._refusers: set[int] = set()

@@ -64,7 +64,7 @@ class WorkService:
         self._pipeline = pipeline
         self._desk = pipeline.desk
         self._tasks = spawner
-        self._failing = Failing(clock, pipeline, tokens, self.holds, self._wanted)
+        self._failing = Failing(clock, pipeline, tokens, self._wanted)
         self._watching = Watching(clock, pipeline, tokens, self.holds)
         longest_s = max(settings.worker_lease_seconds, settings.worker_stale_seconds)
         self._sweeping = Sweeping(clock, pipeline, self.holds, self._watching, longest_s)
