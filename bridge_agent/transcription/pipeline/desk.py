@@ -57,9 +57,9 @@ class Desk:
 
         def unit(c: sqlite3.Connection) -> Task | None:
             found = tasks.claim(c, asked)
-            if found is None and straggler is not None and tasks.give_back(c, straggler, asked.now):
-                found = tasks.claim(c, asked._replace(held=held))
-            return found
+            if found is not None or straggler is None:
+                return found
+            return tasks.take_over(c, straggler, asked.now, lambda: tasks.claim(c, asked._replace(held=held)))
 
         task = await self._db.write(unit)
         if task is None:

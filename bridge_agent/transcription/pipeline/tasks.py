@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Literal, NamedTuple
 
 from bridge_agent.store import Queries
@@ -132,6 +132,22 @@ def fail(c: sqlite3.Connection, mine: Claim, error: str, now: str) -> Task | Non
 def give_back(c: sqlite3.Connection, mine: Claim, now: str) -> Task | None:
     """Give a claim back that came to nothing without anybody's fault."""
     return _row(c, "give_back", {**mine._asdict(), "now": now})
+
+
+def take_over(
+    c: sqlite3.Connection, straggler: Claim, now: str, anew: Callable[[], Task | None]
+) -> Task | None:
+    """End a claim that lives, the try not counted, and claim its part anew.
+
+    None where it has moved on, or where nothing is claimed for whatever reason: it lives on then.
+    """
+    c.execute("SAVEPOINT take_over")
+    found = None if give_back(c, straggler, now) is None else anew()
+    if found is None or found.holder is None:
+        c.execute("ROLLBACK TO take_over")
+        found = None
+    c.execute("RELEASE take_over")
+    return found
 
 
 def give_back_all(c: sqlite3.Connection, holders: str, now: str) -> list[Task]:

@@ -192,6 +192,16 @@ async def test_a_step_whose_claim_went_to_another_ends_without_a_result(bench: B
     assert (await bench.task()).sha256 == "other"
 
 
+async def test_a_claim_that_nobody_can_take_over_lives_on(bench: Bench):
+    await bench.plant()
+    held = await bench.poll(Poll())
+    with pytest.raises(NoWork):
+        await bench.desk.poll(Poll(), Step("other", "converted", 60.0), "local/2", {1}, held.claim)
+    assert await bench.task() == held
+    taken = await bench.desk.poll(Poll(), STEP, "local/2", {1}, held.claim)
+    assert (taken.holder, taken.attempt, taken.tries) == ("local/2", 2, 1)
+
+
 @pytest.mark.requirement("P-040", "P-042")
 async def test_a_step_that_fails_each_time_is_given_the_part_so_often_and_no_oftener(bench: Bench):
     await bench.plant()
