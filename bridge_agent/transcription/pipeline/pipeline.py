@@ -313,7 +313,10 @@ class Pipeline:
         asked.sure = True
         if settings.language is not None:
             return settings
-        listener = next(executor for executor in self._tools.executors if executor.places)
+        listener = next((executor for executor in self._tools.executors if executor.places), None)
+        if listener is None:
+            # The last one has gone away while the book was read.
+            raise nobody(self._tools.executors)
         folder = self._tools.folder / str(recording_id)
         model = asked.order.settings.model
         try:

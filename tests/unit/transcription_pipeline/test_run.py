@@ -1,9 +1,11 @@
 """A book's way through the pipeline, on stand-ins and a clock that a test moves."""
 
 import asyncio
+import threading
 
 import pytest
 
+from bridge_agent.base.threads import TooManyStuck, in_thread
 from bridge_agent.transcription.audio.errors import (
     AudioAway,
     AudioChanged,
@@ -11,7 +13,7 @@ from bridge_agent.transcription.audio.errors import (
     DecoderUnavailable,
     NoRoom,
 )
-from bridge_agent.transcription.engines.errors import EngineDied, EngineUnavailable
+from bridge_agent.transcription.engines.errors import EngineDied, EngineUnavailable, OutOfMemory
 from bridge_agent.transcription.model import RATE
 from bridge_agent.transcription.models.errors import DownloadFailed
 from bridge_agent.transcription.pipeline import tasks, troubles
@@ -257,6 +259,61 @@ async def test_a_book_that_finds_nobody_waits_until_somebody_comes(rig: Rig):
     assert not waiting.done()
     rig.executor.places = 1
     await rig.finish(waiting)
+
+
+async def test_a_book_whose_last_listener_goes_away_while_it_is_read_waits(rig: Rig):
+    survey = rig.decoder.survey
+
+    async def slow(*args, **kwargs):
+        rig.executor.places = 0
+        return await survey(*args, **kwargs)
+
+    rig.decoder.survey = slow  # type: ignore[method-assign]
+    _, running = await rig.start(rig.order(rig.book("ab"), language=None))
+    with pytest.raises(Trouble, match="invite a worker"):
+        await rig.finish(running)
+
+
+@pytest.mark.parametrize("error", [EngineDied(), OutOfMemory(), TooManyStuck(), OSError("gone")])
+async def test_a_look_that_fails_does_not_end_the_wait_for_what_is_to_be_mended(rig: Rig, caplog, error):
+    looks: list[Exception] = [error, error]
+
+    async def look() -> bool:
+        if looks:
+            raise looks.pop()
+        return True
+
+    waiting = asyncio.create_task(Trouble("The engine is away; start it.", look).mended(rig.clock))
+    assert await rig.finish(waiting) == 15
+    assert caplog.text.count("start it.") == 1
+
+
+async def test_who_is_there_is_looked_up_on_the_event_loop_alone(rig: Rig):
+    threads = set()
+    executor = rig.executor
+
+    class Watched(FakeExecutor):
+        @property
+        def places(self) -> int:
+            threads.add(threading.get_ident())
+            return executor.places
+
+        @places.setter
+        def places(self, places: int) -> None:
+            pass
+
+    class Threaded:
+        def __init__(self, db) -> None:
+            self.write = db.write
+            self.db = db
+
+        async def read(self, unit):
+            return await in_thread(lambda: asyncio.run(self.db.read(unit)))
+
+    rig.executors[:] = [Watched(rig.clock)]
+    object.__setattr__(rig.pipeline._tools, "db", Threaded(rig.db))
+    await rig.do(rig.order(rig.book("ab")))
+    assert threads == {threading.get_ident()}
 
 
 async def test_a_part_that_falls_fails_the_book_and_the_rest_is_kept(rig: Rig):
