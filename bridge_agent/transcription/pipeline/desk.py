@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from bridge_agent.base.clock import Clock, later, to_text
 from bridge_agent.store import Database
+from bridge_agent.store.database import StoreFull
 from bridge_agent.transcription.model import PartResult
 from bridge_agent.transcription.pipeline import finished, recordings, tasks
 from bridge_agent.transcription.pipeline.policy import Retries, Step
@@ -29,6 +30,7 @@ class Desk:
         self.retries = retries
         self.work: Counter[tuple[str, str]] = Counter()
         """How many runs of each step ended in `success` or `failure` (P-006, P-007)."""
+        self._unsettled: dict[Claim, tuple[PartResult, str] | None] = {}
         self.moved: list[Moved] = []
         """Called with a task after each change of it."""
         self.held: Callable[[], Collection[int]] = tuple
@@ -90,7 +92,10 @@ class Desk:
         return self._maybe(await self._db.write(lambda c: tasks.converted(c, claim, sha256, size, now)))
 
     async def heard(self, claim: Claim, result: PartResult, made_by: str) -> Task | None:
-        """Hand in a part's words, kept in the same transaction that makes it done."""
+        """Hand in a part's words, kept in the same transaction that makes it done.
+
+        Where the store is full they are kept here until it is not, for `settle` to write them (law 4).
+        """
         now = self._now()
 
         def unit(c: sqlite3.Connection) -> Task | None:
@@ -99,7 +104,11 @@ class Desk:
                 finished.keep(c, done.part_key, result, made_by, now)
             return done
 
-        return self._maybe(await self._db.write(unit))
+        try:
+            return self._maybe(await self._db.write(unit))
+        except StoreFull:
+            self._unsettled[claim] = (result, made_by)
+            raise
 
     async def uncut(self, claim: Claim, error: str) -> Task | None:
         """Hand a part back whose cut audio is not what it was."""
@@ -129,6 +138,26 @@ class Desk:
         """Give a claim back that came to nothing without anybody's fault."""
         now = self._now()
         return self._maybe(await self._db.write(lambda c: tasks.give_back(c, claim, now)))
+
+    async def let_go(self, claim: Claim) -> None:
+        """Give a claim back; where the store is full, as soon as there is room."""
+        try:
+            await self.give_back(claim)
+        except StoreFull:
+            self.leave(claim)
+
+    def leave(self, claim: Claim) -> None:
+        """Leave a claim to `settle`, since the store has no room for its end."""
+        self._unsettled.setdefault(claim, None)
+
+    async def settle(self) -> None:
+        """End the claims whose end the store had no room for, with their words if they came to any.
+
+        Raises StoreFull while there is none.
+        """
+        for claim, words in list(self._unsettled.items()):
+            await (self.give_back(claim) if words is None else self.heard(claim, *words))
+            self._unsettled.pop(claim, None)
 
     async def give_back_all(self, prefix: str = LOCAL) -> int:
         """Give back what holders whose names begin so held; return how much it was."""
