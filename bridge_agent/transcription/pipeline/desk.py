@@ -12,7 +12,7 @@ from bridge_agent.transcription.model import PartResult
 from bridge_agent.transcription.pipeline import finished, recordings, tasks
 from bridge_agent.transcription.pipeline.policy import Retries, Step
 from bridge_agent.transcription.pipeline.signs import Poll
-from bridge_agent.transcription.pipeline.tasks import Asked, Claim, Open, Phase, State, Task
+from bridge_agent.transcription.pipeline.tasks import Asked, Claim, Open, State, Task
 
 LOCAL = "local/"
 """What the names of holders on this machine begin with."""
@@ -79,12 +79,6 @@ class Desk:
     async def read(self, unit: Callable[[sqlite3.Connection], T]) -> T:
         """Run a unit that only reads; nothing may be handed out by what it finds."""
         return await self._db.read(unit)
-
-    async def renew(self, claim: Claim, seconds: float, phase: Phase | None = None) -> Task | None:
-        """Let a claim live for so many seconds from now."""
-        now = self._clock.now()
-        ends = to_text(later(now, seconds))
-        return self._maybe(await self._db.write(lambda c: tasks.renew(c, claim, ends, phase, to_text(now))))
 
     async def converted(self, claim: Claim, sha256: str, size: int) -> Task | None:
         """Hand in cut audio."""

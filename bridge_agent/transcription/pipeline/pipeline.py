@@ -20,7 +20,7 @@ from bridge_agent.transcription.audio.errors import DecoderUnavailable
 from bridge_agent.transcription.engines.errors import EngineUnavailable
 from bridge_agent.transcription.model import EngineInfo, Plan, Settings, Survey
 from bridge_agent.transcription.models.errors import ModelError, UnknownModel
-from bridge_agent.transcription.pipeline import finished, learnt, recordings, troubles
+from bridge_agent.transcription.pipeline import finished, learnt, recordings, tasks, troubles
 from bridge_agent.transcription.pipeline.desk import Desk
 from bridge_agent.transcription.pipeline.estimator import Estimator
 from bridge_agent.transcription.pipeline.executor import Executor, is_there
@@ -89,7 +89,7 @@ class Pipeline:
         decoder: Decoder,
         executors: Sequence[Executor],
         folder: Path,
-        tasks: Tasks,
+        spawner: Tasks,
         *,
         retries: Retries | None = None,
         replies: Replies | None = None,
@@ -100,7 +100,7 @@ class Pipeline:
         self.desk = Desk(db, clock, retries or Retries())
         self.replies = replies or Replies()
         self._reader = Reader(db, clock, decoder)
-        self._tools = Tools(db, clock, self.desk, decoder, executors, tasks, folder)
+        self._tools = Tools(db, clock, self.desk, decoder, executors, spawner, folder)
         self._asked: dict[int, _Asked] = {}
         self._running: set[int] = set()
         self.offers: dict[int, Offer] = {}
@@ -113,11 +113,6 @@ class Pipeline:
         """Who transcribes."""
         return self._tools.executors
 
-    @property
-    def running(self) -> frozenset[int]:
-        """The recordings under way: those among which whoever claims by itself may choose."""
-        return frozenset(self._running)
-
     def audio(self, recording_id: int, number: int) -> Path:
         """Return where a part's cut audio lies, while there is some."""
         return self._tools.folder / str(recording_id) / f"{number}.flac"
@@ -125,6 +120,8 @@ class Pipeline:
     async def start(self) -> None:
         """Give back what children held when the Bridge ended, and drop cut audio that nobody needs."""
         await self.desk.give_back_all()
+        now = self._now()
+        await self._db.write(lambda c: tasks.from_the_future(c, now))
         known = await self._db.read(lambda c: recordings.ids_since(c, ""))
         await in_thread(_keep_folders, self._tools.folder, known)
 

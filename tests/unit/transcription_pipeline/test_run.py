@@ -5,6 +5,7 @@ import threading
 
 import pytest
 
+from bridge_agent.base.clock import later, to_text
 from bridge_agent.base.threads import TooManyStuck, in_thread
 from bridge_agent.transcription.audio.errors import (
     AudioAway,
@@ -378,6 +379,19 @@ async def test_a_decoder_that_dies_is_tried_again(rig: Rig):
     rig.decoder.fail_cut[1] = [DecoderDied(), DecoderDied()]
     id_ = await rig.do(rig.order(rig.book("abc")))
     assert await words(rig, id_) == ["worda", "wordb", "wordc"]
+
+
+async def test_a_start_takes_no_claim_of_a_clock_that_was_ahead_for_longer_than_it_was(rig: Rig):
+    id_, running = await rig.start(rig.order(rig.book("ab")))
+    await rig.until(lambda: rig.executor.at_work)
+    await rig.die(running)
+    rig.clock.set_wall(-86_400)
+    await rig.db.write(lambda c: c.execute("UPDATE tasks SET holder = 'worker/7' WHERE holder IS NOT NULL"))
+    await rig.pipeline.start()
+    (held,) = [t for t in await rig.db.read(lambda c: tasks.of_recording(c, id_)) if t.holder]
+    assert held.updated_at == to_text(rig.clock.now())
+    assert held.claim_ends_at is not None
+    assert held.claim_ends_at < to_text(later(rig.clock.now(), 43_200))
 
 
 async def test_a_process_that_dies_goes_on_where_it_was(rig: Rig):
