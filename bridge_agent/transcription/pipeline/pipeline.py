@@ -142,9 +142,15 @@ class Pipeline:
     async def begin(self, order: Order) -> int:
         """Return the id of an order's recording: the one that its asker has asked for already, or a new."""
         now = self._now()
-        recording = await self._db.write(
-            lambda c: recordings.begin(c, order.asker, order.title, order.author, order.settings, now)
-        )
+        before = set(self._asked)
+
+        def unit(c: sqlite3.Connection) -> tuple[Recording, set[int]]:
+            begun = recordings.begin(c, order.asker, order.title, order.author, order.settings, now)
+            return begun, recordings.ids_since(c, "")
+
+        recording, there = await self._db.write(unit)
+        for gone in before - there - self._running:
+            self._asked.pop(gone, None)
         known = self._asked.get(recording.id)
         if known is None:
             live = Live(recording.id, order.asker.addressee, order.title, on_change=self._changed)
@@ -176,6 +182,9 @@ class Pipeline:
         finally:
             self._running.discard(recording_id)
         ended = await self.get(recording_id)
+        if ended is None or ended.state != "done":
+            # Nobody comes for its results, and whoever wants it after all begins it anew.
+            self._asked.pop(recording_id, None)
         if ended is not None:
             await self.replies.deliver(ended)
 

@@ -121,6 +121,23 @@ async def test_what_nobody_came_back_for_goes_after_30_days(rig: Rig):
     assert len(rig.decoder.surveyed) == 2
 
 
+@pytest.mark.parametrize("how", ["failed", "cancelled", "forgotten"])
+async def test_nothing_is_remembered_of_a_book_that_nobody_comes_back_for(rig: Rig, how: str):
+    if how == "failed":
+        rig.executor.always_fail[1] = EngineDied()
+    id_, running = await rig.start(rig.order(rig.book("ab")))
+    if how == "cancelled":
+        await rig.until(lambda: rig.executor.at_work)
+        await rig.pipeline.cancel(id_)
+    await rig.finish(running)
+    if how == "forgotten":
+        await rig.pipeline.results(id_)
+        await rig.clock.advance(90_000)
+        await rig.pipeline.forget_old()
+        await rig.pipeline.begin(rig.order(rig.book("ab"), "s/2"))
+    assert rig.pipeline.view(id_) is None
+
+
 async def test_a_book_that_has_been_done_for_a_day_lets_its_parts_go(rig: Rig):
     first = await rig.do(rig.order(rig.book("ab"), "s/1"))
     await rig.pipeline.forget_old()
