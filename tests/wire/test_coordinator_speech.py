@@ -124,7 +124,7 @@ async def test_uploaded_audio_becomes_a_transcript(rig: CoordinatorRig, w: Calle
 async def test_an_upload_that_is_no_audio_leaves_nothing_behind(rig: CoordinatorRig, w: Caller) -> None:
     assert (await uploaded(rig, w, b"")).error == (400, "invalid input")
     assert rig.stored() == []
-    assert rig.work.pipeline.running == frozenset()
+    assert rig.work.pipeline.views() == []
     for wrong in ('{"language": "english"}', '{"model": "/etc/passwd"}', '{"prompt": "%s"}' % ("é" * 600)):
         assert (await uploaded(rig, w, b"a", wrong)).error == (400, "invalid input")
     assert rig.stored() == []

@@ -1,6 +1,7 @@
 """The cluster as an executor: parts go to the workers of a Dask scheduler, their words come back."""
 
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -123,8 +124,9 @@ class ClusterExecutor:
     async def _done(self, errand: Errand, flac: bytes, heard: WordsSoFar) -> Answer:
         """Have an errand done by whoever can; raises what all of them said, or what went wrong with it."""
         model = errand.context.model
+        asked: dict[str, BridgeError] = {}
         while True:
-            answer = await self._sent(errand, flac, heard)
+            answer = await self._sent(errand, flac, heard, asked)
             error = answer.error()
             if error is None:
                 self._fitness.can(answer.where, model, answer.info)
@@ -132,10 +134,20 @@ class ClusterExecutor:
             if not isinstance(error, EngineUnavailable | ModelError):
                 raise error
             self._fitness.can_not(answer.where, model, error)
+            if answer.where in asked:
+                raise error
+            # However long the others take to fail: nobody is asked twice.
+            asked[answer.where] = error
 
-    async def _sent(self, errand: Errand, flac: bytes, heard: WordsSoFar) -> Answer:
+    async def _sent(
+        self, errand: Errand, flac: bytes, heard: WordsSoFar, asked: Mapping[str, BridgeError]
+    ) -> Answer:
         workers = list(self._scheduler.workers)
-        unfit = {worker: self._fitness.why_not(worker, errand.context.model) for worker in workers}
+        self._fitness.keep(workers)
+        unfit = {
+            worker: asked.get(worker) or self._fitness.why_not(worker, errand.context.model)
+            for worker in workers
+        }
         fit = [worker for worker in workers if unfit[worker] is None]
         if not fit:
             raise next(filter(None, unfit.values()), None) or self._away()

@@ -87,7 +87,6 @@ class Scheduler:
         if client is None:
             raise Lost
         key = token("bridge-part-", 16)
-        self._listeners[key] = heard
         future = client.submit(
             sent.run,
             errand,
@@ -98,6 +97,8 @@ class Scheduler:
             workers=None if among is None else list(among),
             allow_other_workers=False,
         )
+        # No word comes before this call has let go of the loop.
+        self._listeners[key] = heard
         answer = self._tasks.spawn(foreign(future), "errand of a cluster", awaited=True)
         try:
             return await self._answered(client, answer, among)

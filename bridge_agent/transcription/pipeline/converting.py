@@ -38,7 +38,9 @@ class Converting:
 
         Raises Trouble, SourceChanged, StoreFull.
         """
-        if not await self._tools.db.read(self._to_do):
+        # Who is there now is the loop's to tell, not that of the thread that reads the store.
+        ahead = self._tools.ahead
+        if not await self._tools.db.read(lambda c: self._to_do(c, ahead)):
             return False
         return await self._stepper.run_once()
 
@@ -75,9 +77,9 @@ class Converting:
             if now != known.stamp:
                 raise SourceChanged(file.relative)
 
-    def _to_do(self, c: sqlite3.Connection) -> bool:
-        """Tell whether a part is to be cut, and may be."""
-        return bool(self._wanted(c)) and tasks.lying(c, self._recording_id, LOCAL) < self._tools.ahead
+    def _to_do(self, c: sqlite3.Connection, ahead: int) -> bool:
+        """Tell whether a part is to be cut, and may be: fewer than `ahead` lie here."""
+        return bool(self._wanted(c)) and tasks.lying(c, self._recording_id, LOCAL) < ahead
 
     def _wanted(self, c: sqlite3.Connection) -> list[int]:
         return tasks.numbers(c, self._recording_id, "created")

@@ -7,11 +7,12 @@ from typing import TypeVar
 
 from bridge_agent.base.clock import Clock, later, to_text
 from bridge_agent.store import Database
+from bridge_agent.store.database import StoreFull
 from bridge_agent.transcription.model import PartResult
 from bridge_agent.transcription.pipeline import finished, recordings, tasks
 from bridge_agent.transcription.pipeline.policy import Retries, Step
 from bridge_agent.transcription.pipeline.signs import Poll
-from bridge_agent.transcription.pipeline.tasks import Asked, Claim, Open, Phase, State, Task
+from bridge_agent.transcription.pipeline.tasks import Asked, Claim, Open, State, Task
 
 LOCAL = "local/"
 """What the names of holders on this machine begin with."""
@@ -29,6 +30,7 @@ class Desk:
         self.retries = retries
         self.work: Counter[tuple[str, str]] = Counter()
         """How many runs of each step ended in `success` or `failure` (P-006, P-007)."""
+        self._unsettled: dict[Claim, tuple[PartResult, str] | None] = {}
         self.moved: list[Moved] = []
         """Called with a task after each change of it."""
         self.held: Callable[[], Collection[int]] = tuple
@@ -57,9 +59,9 @@ class Desk:
 
         def unit(c: sqlite3.Connection) -> Task | None:
             found = tasks.claim(c, asked)
-            if found is None and straggler is not None and tasks.give_back(c, straggler, asked.now):
-                found = tasks.claim(c, asked._replace(held=held))
-            return found
+            if found is not None or straggler is None:
+                return found
+            return tasks.take_over(c, straggler, asked.now, lambda: tasks.claim(c, asked._replace(held=held)))
 
         task = await self._db.write(unit)
         if task is None:
@@ -78,19 +80,16 @@ class Desk:
         """Run a unit that only reads; nothing may be handed out by what it finds."""
         return await self._db.read(unit)
 
-    async def renew(self, claim: Claim, seconds: float, phase: Phase | None = None) -> Task | None:
-        """Let a claim live for so many seconds from now."""
-        now = self._clock.now()
-        ends = to_text(later(now, seconds))
-        return self._maybe(await self._db.write(lambda c: tasks.renew(c, claim, ends, phase, to_text(now))))
-
     async def converted(self, claim: Claim, sha256: str, size: int) -> Task | None:
         """Hand in cut audio."""
         now = self._now()
         return self._maybe(await self._db.write(lambda c: tasks.converted(c, claim, sha256, size, now)))
 
     async def heard(self, claim: Claim, result: PartResult, made_by: str) -> Task | None:
-        """Hand in a part's words, kept in the same transaction that makes it done."""
+        """Hand in a part's words, kept in the same transaction that makes it done.
+
+        Where the store is full they are kept here until it is not, for `settle` to write them (law 4).
+        """
         now = self._now()
 
         def unit(c: sqlite3.Connection) -> Task | None:
@@ -99,7 +98,11 @@ class Desk:
                 finished.keep(c, done.part_key, result, made_by, now)
             return done
 
-        return self._maybe(await self._db.write(unit))
+        try:
+            return self._maybe(await self._db.write(unit))
+        except StoreFull:
+            self._unsettled[claim] = (result, made_by)
+            raise
 
     async def uncut(self, claim: Claim, error: str) -> Task | None:
         """Hand a part back whose cut audio is not what it was."""
@@ -129,6 +132,26 @@ class Desk:
         """Give a claim back that came to nothing without anybody's fault."""
         now = self._now()
         return self._maybe(await self._db.write(lambda c: tasks.give_back(c, claim, now)))
+
+    async def let_go(self, claim: Claim) -> None:
+        """Give a claim back; where the store is full, as soon as there is room."""
+        try:
+            await self.give_back(claim)
+        except StoreFull:
+            self.leave(claim)
+
+    def leave(self, claim: Claim) -> None:
+        """Leave a claim to `settle`, since the store has no room for its end."""
+        self._unsettled.setdefault(claim, None)
+
+    async def settle(self) -> None:
+        """End the claims whose end the store had no room for, with their words if they came to any.
+
+        Raises StoreFull while there is none.
+        """
+        for claim, words in list(self._unsettled.items()):
+            await (self.give_back(claim) if words is None else self.heard(claim, *words))
+            self._unsettled.pop(claim, None)
 
     async def give_back_all(self, prefix: str = LOCAL) -> int:
         """Give back what holders whose names begin so held; return how much it was."""

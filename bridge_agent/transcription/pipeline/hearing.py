@@ -1,9 +1,7 @@
 """The step `transcribe`: a part's audio is handed to an executor, its words are handed in."""
 
-import contextlib
 from pathlib import Path
 
-from bridge_agent.base.threads import in_thread
 from bridge_agent.transcription.engines.base import Context
 from bridge_agent.transcription.engines.errors import EngineRefused, EngineUnavailable
 from bridge_agent.transcription.model import RATE, Plan, Settings
@@ -95,13 +93,7 @@ class Hearing:
         finally:
             if live.estimator.running().get(task.number) == self._executor.name:
                 live.ended(task, clock.monotonic(), done=done is not None, words=words)
-        # Not waited for: the last part's end is the recording's, and nothing may be cancelled after it.
-        self._tools.tasks.spawn(in_thread(self._remove, task), "removal of cut audio")
         return done
-
-    def _remove(self, task: Task) -> None:
-        with contextlib.suppress(OSError):
-            self._path(task).unlink(missing_ok=True)
 
     def _missing(self, error: EngineUnavailable | ModelError) -> Exception:
         """Return what an engine that is not there means: a wait at first, then a trouble of the book."""

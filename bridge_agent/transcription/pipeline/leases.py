@@ -55,10 +55,9 @@ def waiting_since(c: sqlite3.Connection, wanted: Wanted) -> str | None:
 def take_over(
     c: sqlite3.Connection, straggler: Claim, wanted: Wanted, notes: Mapping[str, Any]
 ) -> Task | None:
-    """End a claim that lives, the try not counted, and claim its part anew; None where it has moved on."""
-    if tasks.give_back(c, straggler, wanted.now) is None:
-        return None
-    return lease(c, wanted._replace(only=straggler.id, held=set(wanted.held) - {straggler.id}), notes)
+    """Claim a part anew that somebody holds; None, and it stays with its holder, where that can't be."""
+    mine = wanted._replace(only=straggler.id, held=set(wanted.held) - {straggler.id})
+    return tasks.take_over(c, straggler, wanted.now, lambda: lease(c, mine, notes))
 
 
 def take_up(c: sqlite3.Connection, wanted: Wanted) -> Task | None:

@@ -17,7 +17,8 @@ WHERE id = (
     AND (:only IS NULL OR id = :only)
     AND (claim_ends_at IS NULL OR claim_ends_at <= :now)
     AND id NOT IN (SELECT value FROM json_each(:held))
-    AND (next_run_at IS NULL OR next_run_at <= :now)
+    -- A pause that was begun in the future was set by a clock that has been put back since: it is over.
+    AND (next_run_at IS NULL OR next_run_at <= :now OR updated_at > :now)
     AND NOT EXISTS (
       SELECT 1 FROM leases, json_each(leases.refused) AS refuser
       WHERE leases.task_id = tasks.id AND refuser.value = :refuser
@@ -78,9 +79,10 @@ RETURNING *;
 UPDATE leases SET beat_at = :now, ready_at = CASE WHEN :ready THEN :now ELSE ready_at END, notes = :notes
 WHERE task_id = :id AND attempt = :attempt AND holder = :holder;
 
--- lapse: the claim's time is over by the clock that counts; whoever comes first may have the part
-UPDATE tasks SET claim_ends_at = :now, updated_at = :now
-WHERE id = :id AND attempt = :attempt AND holder = :holder AND claim_ends_at > :now
+-- lapse: the claim's time is over by the clock that counts; whoever comes first may have the part,
+-- and no wall clock that is put back makes it wait once more
+UPDATE tasks SET claim_ends_at = '1970-01-01T00:00:00.000Z', updated_at = :now
+WHERE id = :id AND attempt = :attempt AND holder = :holder AND claim_ends_at > '1970-01-01T00:00:00.000Z'
 RETURNING *;
 
 -- hand_in: remember what was handed in

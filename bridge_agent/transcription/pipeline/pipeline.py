@@ -20,7 +20,7 @@ from bridge_agent.transcription.audio.errors import DecoderUnavailable
 from bridge_agent.transcription.engines.errors import EngineUnavailable
 from bridge_agent.transcription.model import EngineInfo, Plan, Settings, Survey
 from bridge_agent.transcription.models.errors import ModelError, UnknownModel
-from bridge_agent.transcription.pipeline import finished, learnt, recordings, troubles
+from bridge_agent.transcription.pipeline import finished, learnt, recordings, tasks, troubles
 from bridge_agent.transcription.pipeline.desk import Desk
 from bridge_agent.transcription.pipeline.estimator import Estimator
 from bridge_agent.transcription.pipeline.executor import Executor, is_there
@@ -89,7 +89,7 @@ class Pipeline:
         decoder: Decoder,
         executors: Sequence[Executor],
         folder: Path,
-        tasks: Tasks,
+        spawner: Tasks,
         *,
         retries: Retries | None = None,
         replies: Replies | None = None,
@@ -100,7 +100,7 @@ class Pipeline:
         self.desk = Desk(db, clock, retries or Retries())
         self.replies = replies or Replies()
         self._reader = Reader(db, clock, decoder)
-        self._tools = Tools(db, clock, self.desk, decoder, executors, tasks, folder)
+        self._tools = Tools(db, clock, self.desk, decoder, executors, spawner, folder)
         self._asked: dict[int, _Asked] = {}
         self._running: set[int] = set()
         self.offers: dict[int, Offer] = {}
@@ -113,11 +113,6 @@ class Pipeline:
         """Who transcribes."""
         return self._tools.executors
 
-    @property
-    def running(self) -> frozenset[int]:
-        """The recordings under way: those among which whoever claims by itself may choose."""
-        return frozenset(self._running)
-
     def audio(self, recording_id: int, number: int) -> Path:
         """Return where a part's cut audio lies, while there is some."""
         return self._tools.folder / str(recording_id) / f"{number}.flac"
@@ -125,6 +120,8 @@ class Pipeline:
     async def start(self) -> None:
         """Give back what children held when the Bridge ended, and drop cut audio that nobody needs."""
         await self.desk.give_back_all()
+        now = self._now()
+        await self._db.write(lambda c: tasks.from_the_future(c, now))
         known = await self._db.read(lambda c: recordings.ids_since(c, ""))
         await in_thread(_keep_folders, self._tools.folder, known)
 
@@ -145,9 +142,15 @@ class Pipeline:
     async def begin(self, order: Order) -> int:
         """Return the id of an order's recording: the one that its asker has asked for already, or a new."""
         now = self._now()
-        recording = await self._db.write(
-            lambda c: recordings.begin(c, order.asker, order.title, order.author, order.settings, now)
-        )
+        before = set(self._asked)
+
+        def unit(c: sqlite3.Connection) -> tuple[Recording, set[int]]:
+            begun = recordings.begin(c, order.asker, order.title, order.author, order.settings, now)
+            return begun, recordings.ids_since(c, "")
+
+        recording, there = await self._db.write(unit)
+        for gone in before - there - self._running:
+            self._asked.pop(gone, None)
         known = self._asked.get(recording.id)
         if known is None:
             live = Live(recording.id, order.asker.addressee, order.title, on_change=self._changed)
@@ -179,6 +182,9 @@ class Pipeline:
         finally:
             self._running.discard(recording_id)
         ended = await self.get(recording_id)
+        if ended is None or ended.state != "done":
+            # Nobody comes for its results, and whoever wants it after all begins it anew.
+            self._asked.pop(recording_id, None)
         if ended is not None:
             await self.replies.deliver(ended)
 
@@ -330,7 +336,10 @@ class Pipeline:
         asked.sure = True
         if settings.language is not None:
             return settings
-        listener = next(executor for executor in self._tools.executors if executor.places)
+        listener = next((executor for executor in self._tools.executors if executor.places), None)
+        if listener is None:
+            # The last one has gone away while the book was read.
+            raise nobody(self._tools.executors)
         folder = self._tools.folder / str(recording_id)
         model = asked.order.settings.model
         try:

@@ -1,11 +1,13 @@
 """One run of a recording: its parts are cut ahead and heard, until all of them have come to an end."""
 
+import contextlib
 import sqlite3
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from bridge_agent.base.clock import to_text
 from bridge_agent.base.threads import in_thread
+from bridge_agent.store.database import StoreFull
 from bridge_agent.transcription.model import Plan, Survey
 from bridge_agent.transcription.pipeline import converting, recordings, tasks, troubles, words
 from bridge_agent.transcription.pipeline.converting import Converting
@@ -66,6 +68,8 @@ class Run:
             await self._begin()
             while (ended := await self._ended()) == "open":
                 look = self._bell.look()
+                with contextlib.suppress(StoreFull):
+                    await self._tools.desk.settle()
                 self._man_the_places()
                 self._tell()
                 await self._count_time(_COUNT_S)
@@ -79,6 +83,7 @@ class Run:
     async def _begin(self) -> None:
         """Begin from what store and disk hold: nobody here works on this recording yet."""
         tools, now = self._tools, self._now()
+        await tools.desk.settle()
         await tools.desk.give_back_all(holder(self._recording.id, ""))
         found = await tools.db.read(lambda c: tasks.of_recording(c, self._recording.id))
         cut = [task for task in found if task.state == "converted"]
@@ -114,6 +119,8 @@ class Run:
             self._fallen_in_a_row = 0
             self._live.finished.add(task.number)
             self._live.heard_here.add(task.number)
+            # Not waited for: the last part's end is the recording's, and nothing may be cancelled after it.
+            self._tools.tasks.spawn(in_thread(_remove, self._folder, task), "removal of cut audio")
         elif task.state in ("dead", "failed"):
             self._fallen_in_a_row += 1
         self._bell.ring()
@@ -167,7 +174,8 @@ class Run:
     async def _close(self) -> None:
         await self._crew.close()
         await self._converting.close()
-        await self._count_time(0.0)
+        with contextlib.suppress(StoreFull):
+            await self._count_time(0.0)
 
     def _now(self) -> str:
         return to_text(self._tools.clock.now())
@@ -198,6 +206,11 @@ def _able(planned: str | None) -> Callable[[Executor], bool]:
 
 def _worker(executor: Executor, place: int) -> str:
     return f"{executor.name}/{place}"
+
+
+def _remove(folder: Path, task: Task) -> None:
+    with contextlib.suppress(OSError):
+        (folder / f"{task.number}.flac").unlink(missing_ok=True)
 
 
 def _without_audio(folder: Path, cut: Sequence[Task]) -> list[Task]:

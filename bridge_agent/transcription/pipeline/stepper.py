@@ -83,14 +83,22 @@ class Stepper:
             return
         task = claiming.result()
         if task.state != "dead":
-            await self._desk.give_back(task.claim)
+            await self._desk.let_go(task.claim)
 
     async def _worked(self, task: Task) -> None:
+        try:
+            await self._to_its_end(task)
+        except StoreFull:
+            # Nothing more can be written down of it either, before there is room.
+            self._desk.leave(task.claim)
+            raise
+
+    async def _to_its_end(self, task: Task) -> None:
         try:
             if await self._work(task) is not None:
                 self._desk.work[self._name, "success"] += 1
         except asyncio.CancelledError:
-            await self._tasks.shielded(self._desk.give_back(task.claim), f"{self._name}: give back")
+            await self._tasks.shielded(self._desk.let_go(task.claim), f"{self._name}: give back")
             raise
         except Waiting as waiting:
             _log.info("Part %d of recording %d waits: %s", task.number, task.recording_id, waiting.message)
@@ -98,10 +106,9 @@ class Stepper:
             self._desk.work[self._name, "success"] += 1
         except Trouble as trouble:
             self._failed(task, trouble)
-            await self._desk.give_back(task.claim)
+            await self._desk.let_go(task.claim)
             raise
         except StoreFull as full:
-            # Nothing more can be written down of it either: the next run of the recording gives it back.
             self._failed(task, full)
             raise
         except Verdict as verdict:

@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Literal, NamedTuple
 
 from bridge_agent.store import Queries
@@ -94,13 +94,8 @@ def claim(c: sqlite3.Connection, asked: Asked) -> Task | None:
     return _row(c, "claim", values)
 
 
-def renew(c: sqlite3.Connection, mine: Claim, ends: str, phase: Phase | None, now: str) -> Task | None:
-    """Let a claim live on; None where it is lost, as with all that follow here."""
-    return _row(c, "renew", {**mine._asdict(), "ends": ends, "phase": phase, "now": now})
-
-
 def converted(c: sqlite3.Connection, mine: Claim, sha256: str, size: int, now: str) -> Task | None:
-    """Write down that a part's audio is cut."""
+    """Write down that a part's audio is cut; None where the claim is lost, as with all that follow here."""
     return _row(c, "converted", {**mine._asdict(), "sha256": sha256, "size": size, "now": now})
 
 
@@ -134,9 +129,30 @@ def give_back(c: sqlite3.Connection, mine: Claim, now: str) -> Task | None:
     return _row(c, "give_back", {**mine._asdict(), "now": now})
 
 
+def take_over(
+    c: sqlite3.Connection, straggler: Claim, now: str, anew: Callable[[], Task | None]
+) -> Task | None:
+    """End a claim that lives, the try not counted, and claim its part anew.
+
+    None where it has moved on, or where nothing is claimed for whatever reason: it lives on then.
+    """
+    c.execute("SAVEPOINT take_over")
+    found = None if give_back(c, straggler, now) is None else anew()
+    if found is None or found.holder is None:
+        c.execute("ROLLBACK TO take_over")
+        found = None
+    c.execute("RELEASE take_over")
+    return found
+
+
 def give_back_all(c: sqlite3.Connection, holders: str, now: str) -> list[Task]:
     """Give back what holders of these names (a glob) held when the Bridge itself ended."""
     return _rows(c, "give_back_all", {"holders": holders, "now": now})
+
+
+def from_the_future(c: sqlite3.Connection, now: str) -> None:
+    """After a start, let no claim last longer than it was made for, whatever the wall clock did (law 5)."""
+    c.execute(SQL["from_the_future"], {"now": now})
 
 
 def lost_audio(c: sqlite3.Connection, task: Task, now: str) -> Task | None:
@@ -215,13 +231,6 @@ def lying(c: sqlite3.Connection, recording_id: int, here: str) -> int:
     found: int = c.execute(SQL["lying"], {"recording_id": recording_id, "here": here + "*"}).fetchone()[
         "parts"
     ]
-    return found
-
-
-def next_run(c: sqlite3.Connection, recordings: Collection[int], now: str) -> str | None:
-    """Return when the first of the tasks that pause may be tried again."""
-    values = {"recordings": json.dumps(sorted(recordings)), "now": now}
-    found: str | None = c.execute(SQL["next_run"], values).fetchone()["at"]
     return found
 
 

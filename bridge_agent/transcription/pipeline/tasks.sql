@@ -18,15 +18,11 @@ WHERE id = (
     AND +recording_id IN (SELECT value FROM json_each(:recordings))
     AND (claim_ends_at IS NULL OR claim_ends_at <= :now)
     AND id NOT IN (SELECT value FROM json_each(:held))
-    AND (next_run_at IS NULL OR next_run_at <= :now)
+    -- A pause that was begun in the future was set by a clock that has been put back since: it is over.
+    AND (next_run_at IS NULL OR next_run_at <= :now OR updated_at > :now)
   ORDER BY priority DESC, recording_id, number, id
   LIMIT 1
 )
-RETURNING *;
-
--- renew: a holder that still works lets its claim live on
-UPDATE tasks SET claim_ends_at = :ends, phase = coalesce(:phase, phase), updated_at = :now
-WHERE id = :id AND attempt = :attempt AND holder = :holder
 RETURNING *;
 
 -- converted: the part is cut; the holder writes the fields of its step and lets go
@@ -85,6 +81,14 @@ UPDATE tasks SET
 WHERE holder GLOB :holders
 RETURNING *;
 
+-- from_the_future: a claim of an earlier life whose clock went ahead of today's lasts as long from now on
+UPDATE tasks SET
+  claim_ends_at = strftime(
+    '%Y-%m-%dT%H:%M:%fZ', julianday(:now) + max(julianday(claim_ends_at) - julianday(updated_at), 0)
+  ),
+  updated_at = :now
+WHERE holder IS NOT NULL AND updated_at > :now;
+
 -- lost_audio: cut audio that is not on disk any more is cut again, unless somebody holds the part meanwhile
 UPDATE tasks SET state = 'created', sha256 = NULL, size = NULL, updated_at = :now
 WHERE id = :id AND attempt = :attempt AND state = 'converted' AND holder IS NULL
@@ -131,8 +135,3 @@ SELECT number FROM tasks WHERE recording_id = :recording_id AND state = :state O
 -- lying: how many cut parts of a recording lie here, those in the hands of other machines not among them
 SELECT count(*) AS parts FROM tasks
 WHERE recording_id = :recording_id AND state = 'converted' AND (holder IS NULL OR holder GLOB :here);
-
--- next_run: when the first part of these recordings that waits may be tried again
-SELECT min(next_run_at) AS at FROM tasks
-WHERE state IN ('created', 'converted') AND recording_id IN (SELECT value FROM json_each(:recordings))
-  AND next_run_at > :now;

@@ -1,6 +1,7 @@
 """Troubles: what stops a whole book until it is mended, and how it is seen that it is."""
 
 import errno
+import logging
 import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -17,6 +18,8 @@ FULL = "The disk that holds the Bridge’s data folder is full; free some space,
 _ROOM = 8 << 20
 _FILES_S = 20.0
 
+_log = logging.getLogger(__name__)
+
 Mended = Callable[[], Awaitable[bool]]
 
 
@@ -31,11 +34,17 @@ class Trouble(BridgeError):
         self._look = mended
 
     async def mended(self, clock: Clock) -> None:
-        """Wait until the trouble is over, looking every few seconds."""
+        """Wait until the trouble is over, looking every few seconds; one that fails has seen no end."""
+        told = ""
         while True:
             await clock.sleep(LOOK_S)
-            if await self._look():
-                return
+            try:
+                if await self._look():
+                    return
+            except Exception as error:
+                # Whatever it is, whoever waits here looks again: a book must not stand still for good.
+                if told != (told := repr(error)):
+                    _log.warning("It can’t be seen whether this is mended: “%s” %s", self.message, told)
 
 
 def disk_full(folder: Path, sentence: str) -> Trouble:

@@ -16,11 +16,11 @@ from bridge_agent.base.tasks import Tasks
 from bridge_agent.settings import BridgeSettings
 from bridge_agent.transcription.cluster import errand as sent
 from bridge_agent.transcription.cluster.executor import ClusterExecutor
-from bridge_agent.transcription.cluster.fitness import AGAIN_S
+from bridge_agent.transcription.cluster.fitness import AGAIN_S, Fitness
 from bridge_agent.transcription.cluster.foreign import Lost
 from bridge_agent.transcription.cluster.messages import Answer, Errand, OtherModel
 from bridge_agent.transcription.cluster.opening import open_cluster
-from bridge_agent.transcription.cluster.scheduler import _offers
+from bridge_agent.transcription.cluster.scheduler import Scheduler, _offers
 from bridge_agent.transcription.engines.base import Context
 from bridge_agent.transcription.engines.errors import EngineDied, EngineError, EngineUnavailable, OutOfMemory
 from bridge_agent.transcription.model import EngineInfo, PartResult, decode, encode
@@ -123,6 +123,50 @@ async def test_where_nobody_can_the_reason_is_told(tmp_path: Path, clock: FakeCl
     with pytest.raises(EngineUnavailable, match="tcp://one can't; mend it"):
         await cluster.run(work(tmp_path), lambda text: None)
     assert (cluster.places, cluster.why_none()) == (0, "tcp://one can't; mend it.")
+
+
+async def test_nobody_is_asked_twice_however_long_it_takes_all_to_fail(tmp_path: Path, clock: FakeClock):
+    class Slow(FakeScheduler):
+        async def run(self, errand, flac, among, heard):  # type: ignore[no-untyped-def]
+            await clock.advance(AGAIN_S + 1)
+            return await super().run(errand, flac, among, heard)
+
+    scheduler = Slow(can_not("tcp://one"), can_not("tcp://two"))
+    with pytest.raises(EngineUnavailable, match="can't; mend it"):
+        await executor(scheduler, clock).run(work(tmp_path), lambda text: None)
+    assert scheduler.among == [None, ["tcp://two"]]
+
+
+async def test_a_worker_that_the_scheduler_does_not_name_is_believed_too(tmp_path: Path, clock: FakeClock):
+    scheduler = FakeScheduler(can_not("tcp://other"), can_not("tcp://other"))
+    with pytest.raises(EngineUnavailable, match="tcp://other can't; mend it"):
+        await executor(scheduler, clock).run(work(tmp_path), lambda text: None)
+
+
+def test_workers_that_have_gone_are_forgotten(clock: FakeClock):
+    fitness = Fitness(clock)
+    for number in range(9):
+        fitness.can(f"tcp://{number}", "small", INFO)
+        fitness.can_not(f"tcp://{number}", "large", OtherModel())
+    fitness.keep(["tcp://3", "tcp://new"])
+    assert len(fitness) == 1
+    assert fitness.info("tcp://3", "small") == INFO
+    assert fitness.why_not("tcp://3", "large") is not None
+    assert fitness.why_not("tcp://4") is None
+    fitness.ask_again("large")
+    assert fitness.why_not("tcp://3") is None
+
+
+async def test_an_errand_that_cannot_be_sent_leaves_nobody_listening(clock: FakeClock):
+    class Closed:
+        def submit(self, *args: object, **kwargs: object) -> object:
+            raise RuntimeError("the client is closed")
+
+    scheduler = Scheduler("tcp://scheduler:8786", clock, Tasks("test"))
+    scheduler._client = Closed()
+    with pytest.raises(RuntimeError):
+        await scheduler.run(b"", b"", None, lambda text: None)
+    assert not scheduler._listeners
 
 
 async def test_another_model_is_flagged_where_the_owner_allows_it(tmp_path: Path, clock: FakeClock):

@@ -11,12 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bridge_agent.base.clock import later, to_text
+from bridge_agent.base.clock import from_text, later, to_text
 from bridge_agent.store import migrations
 from bridge_agent.store.database import configure
 from bridge_agent.transcription.engines.limits import Limits
 from bridge_agent.transcription.model import RATE, EngineInfo, FileSurvey, PartResult, Survey
-from bridge_agent.transcription.pipeline import finished, policy, recordings, tasks
+from bridge_agent.transcription.pipeline import finished, leases, policy, recordings, tasks
+from bridge_agent.transcription.pipeline.leases import Wanted
 from bridge_agent.transcription.pipeline.opening import SCHEMA
 from bridge_agent.transcription.pipeline.policy import LONGEST_PART, Retries
 from bridge_agent.transcription.pipeline.recordings import Asker
@@ -173,7 +174,7 @@ def test_a_claim_that_was_lost_writes_nothing(store):
         tasks.wait(store, lost, now, now),
         tasks.give_back(store, lost, now),
         tasks.uncut(store, lost, "no", now),
-        tasks.renew(store, lost, now, None, now),
+        leases.step(store, lost, now, now),
     ]
     assert writes == [None] * len(writes)
     assert one(store) == other
@@ -362,10 +363,48 @@ def test_giving_back_lowers_the_tries_and_keeps_the_attempt(store):
 
 def test_a_claim_can_be_renewed_and_its_phase_told(store):
     plant(store)
-    held = must(ask(store, holder="worker/7"))
-    renewed = must(tasks.renew(store, held.claim, to_text(after(500)), "downloading", to_text(after(50))))
+    tasks.converted(store, must(ask(store)).claim, "sum", 1, to_text(NOW))
+    held = must(ask(store, holder="worker/7", state="converted"))
+    renewed = must(
+        leases.step(store, held.claim, to_text(after(500)), to_text(after(50)), phase="downloading")
+    )
     assert (renewed.phase, renewed.claimed_at) == ("downloading", held.claimed_at)
-    assert ask(store, at=after(400)) is None
+    assert ask(store, at=after(400), state="converted") is None
+
+
+def test_a_pause_ends_at_once_where_the_clock_is_put_back(store):
+    plant(store, 2)
+    tasks.again(store, must(ask(store)).claim, "no", to_text(after(300)), to_text(NOW))
+    tasks.converted(store, must(ask(store)).claim, "sum", 1, to_text(NOW))
+    tasks.again(store, must(ask(store, state="converted")).claim, "no", to_text(after(300)), to_text(NOW))
+    back = after(-7200)
+    assert ask(store, at=after(1)) is None
+    assert must(ask(store, at=back)).number == 0
+    wanted = Wanted([1], "worker/7", "downloading", to_text(after(1)), to_text(after(60)), 3)
+    assert leases.lease(store, wanted, {}) is None
+    assert must(leases.lease(store, wanted._replace(now=to_text(back)), {})).number == 1
+
+
+def test_a_claim_that_has_lapsed_stays_over_where_the_clock_is_put_back(store):
+    plant(store)
+    held = must(ask(store, holder="worker/7"))
+    assert leases.lapse(store, held.claim, to_text(after(30))) is not None
+    assert leases.lapse(store, held.claim, to_text(after(30))) is None
+    assert must(ask(store, holder="worker/8", at=after(-7200))).attempt == 2
+
+
+@pytest.mark.parametrize("ahead_s", [0, 86_400])
+def test_after_a_start_no_claim_lasts_longer_than_it_was_made_for(store, ahead_s):
+    plant(store, 2)
+    held = must(ask(store, holder="worker/7", at=after(ahead_s), limit_s=900))
+    tasks.from_the_future(store, to_text(NOW))
+    assert one(store).claim == held.claim
+    ends = one(store).claim_ends_at
+    assert ends is not None
+    assert FORM.fullmatch(ends)
+    assert abs((from_text(ends) - after(900)).total_seconds()) < 0.01
+    tasks.from_the_future(store, to_text(NOW))
+    assert (one(store).claim_ends_at, one(store, 2).claim_ends_at) == (ends, None)
 
 
 def test_the_words_and_the_end_of_a_part_are_one_write(store):

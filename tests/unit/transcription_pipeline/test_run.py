@@ -1,9 +1,12 @@
 """A book's way through the pipeline, on stand-ins and a clock that a test moves."""
 
 import asyncio
+import threading
 
 import pytest
 
+from bridge_agent.base.clock import later, to_text
+from bridge_agent.base.threads import TooManyStuck, in_thread
 from bridge_agent.transcription.audio.errors import (
     AudioAway,
     AudioChanged,
@@ -11,7 +14,7 @@ from bridge_agent.transcription.audio.errors import (
     DecoderUnavailable,
     NoRoom,
 )
-from bridge_agent.transcription.engines.errors import EngineDied, EngineUnavailable
+from bridge_agent.transcription.engines.errors import EngineDied, EngineUnavailable, OutOfMemory
 from bridge_agent.transcription.model import RATE
 from bridge_agent.transcription.models.errors import DownloadFailed
 from bridge_agent.transcription.pipeline import tasks, troubles
@@ -120,6 +123,23 @@ async def test_what_nobody_came_back_for_goes_after_30_days(rig: Rig):
     await rig.do(rig.order(files, "s/2"))
     assert dict(rig.executor.heard) == {0: 2, 1: 1}
     assert len(rig.decoder.surveyed) == 2
+
+
+@pytest.mark.parametrize("how", ["failed", "cancelled", "forgotten"])
+async def test_nothing_is_remembered_of_a_book_that_nobody_comes_back_for(rig: Rig, how: str):
+    if how == "failed":
+        rig.executor.always_fail[1] = EngineDied()
+    id_, running = await rig.start(rig.order(rig.book("ab")))
+    if how == "cancelled":
+        await rig.until(lambda: rig.executor.at_work)
+        await rig.pipeline.cancel(id_)
+    await rig.finish(running)
+    if how == "forgotten":
+        await rig.pipeline.results(id_)
+        await rig.clock.advance(90_000)
+        await rig.pipeline.forget_old()
+        await rig.pipeline.begin(rig.order(rig.book("ab"), "s/2"))
+    assert rig.pipeline.view(id_) is None
 
 
 async def test_a_book_that_has_been_done_for_a_day_lets_its_parts_go(rig: Rig):
@@ -263,6 +283,61 @@ async def test_a_book_that_finds_nobody_waits_until_somebody_comes(rig: Rig):
     await rig.finish(waiting)
 
 
+async def test_a_book_whose_last_listener_goes_away_while_it_is_read_waits(rig: Rig):
+    survey = rig.decoder.survey
+
+    async def slow(*args, **kwargs):
+        rig.executor.places = 0
+        return await survey(*args, **kwargs)
+
+    rig.decoder.survey = slow  # type: ignore[method-assign]
+    _, running = await rig.start(rig.order(rig.book("ab"), language=None))
+    with pytest.raises(Trouble, match="invite a worker"):
+        await rig.finish(running)
+
+
+@pytest.mark.parametrize("error", [EngineDied(), OutOfMemory(), TooManyStuck(), OSError("gone")])
+async def test_a_look_that_fails_does_not_end_the_wait_for_what_is_to_be_mended(rig: Rig, caplog, error):
+    looks: list[Exception] = [error, error]
+
+    async def look() -> bool:
+        if looks:
+            raise looks.pop()
+        return True
+
+    waiting = asyncio.create_task(Trouble("The engine is away; start it.", look).mended(rig.clock))
+    assert await rig.finish(waiting) == 15
+    assert caplog.text.count("start it.") == 1
+
+
+async def test_who_is_there_is_looked_up_on_the_event_loop_alone(rig: Rig):
+    threads = set()
+    executor = rig.executor
+
+    class Watched(FakeExecutor):
+        @property
+        def places(self) -> int:
+            threads.add(threading.get_ident())
+            return executor.places
+
+        @places.setter
+        def places(self, places: int) -> None:
+            pass
+
+    class Threaded:
+        def __init__(self, db) -> None:
+            self.write = db.write
+            self.db = db
+
+        async def read(self, unit):
+            return await in_thread(lambda: asyncio.run(self.db.read(unit)))
+
+    rig.executors[:] = [Watched(rig.clock)]
+    object.__setattr__(rig.pipeline._tools, "db", Threaded(rig.db))
+    await rig.do(rig.order(rig.book("ab")))
+    assert threads == {threading.get_ident()}
+
+
 async def test_a_part_that_falls_fails_the_book_and_the_rest_is_kept(rig: Rig):
     rig.executor.always_fail[1] = EngineDied("The engine's process ended; choose a smaller model.")
     id_ = await rig.do(rig.order(rig.book("abcd")))
@@ -325,6 +400,19 @@ async def test_a_decoder_that_dies_is_tried_again(rig: Rig):
     rig.decoder.fail_cut[1] = [DecoderDied(), DecoderDied()]
     id_ = await rig.do(rig.order(rig.book("abc")))
     assert await words(rig, id_) == ["worda", "wordb", "wordc"]
+
+
+async def test_a_start_takes_no_claim_of_a_clock_that_was_ahead_for_longer_than_it_was(rig: Rig):
+    id_, running = await rig.start(rig.order(rig.book("ab")))
+    await rig.until(lambda: rig.executor.at_work)
+    await rig.die(running)
+    rig.clock.set_wall(-86_400)
+    await rig.db.write(lambda c: c.execute("UPDATE tasks SET holder = 'worker/7' WHERE holder IS NOT NULL"))
+    await rig.pipeline.start()
+    (held,) = [t for t in await rig.db.read(lambda c: tasks.of_recording(c, id_)) if t.holder]
+    assert held.updated_at == to_text(rig.clock.now())
+    assert held.claim_ends_at is not None
+    assert held.claim_ends_at < to_text(later(rig.clock.now(), 43_200))
 
 
 async def test_a_process_that_dies_goes_on_where_it_was(rig: Rig):

@@ -9,7 +9,7 @@ import pytest
 from bridge_agent.base.clock import later, to_text
 from bridge_agent.base.errors import BridgeError
 from bridge_agent.base.tasks import Tasks
-from bridge_agent.store.database import open_inline
+from bridge_agent.store.database import StoreFull, open_inline
 from bridge_agent.transcription.pipeline import recordings, tasks
 from bridge_agent.transcription.pipeline.desk import Desk
 from bridge_agent.transcription.pipeline.opening import SCHEMA
@@ -20,6 +20,7 @@ from bridge_agent.transcription.pipeline.stepper import Stepper, Verdict, Waitin
 from bridge_agent.transcription.pipeline.tasks import NewTask, Task
 from bridge_agent.transcription.pipeline.troubles import Trouble
 from tests.fakes.clock import FakeClock
+from tests.fakes.full_disk import Filling
 from tests.fakes.pipeline import SETTINGS
 
 STEP = Step("convert", "created", 60.0)
@@ -192,6 +193,16 @@ async def test_a_step_whose_claim_went_to_another_ends_without_a_result(bench: B
     assert (await bench.task()).sha256 == "other"
 
 
+async def test_a_claim_that_nobody_can_take_over_lives_on(bench: Bench):
+    await bench.plant()
+    held = await bench.poll(Poll())
+    with pytest.raises(NoWork):
+        await bench.desk.poll(Poll(), Step("other", "converted", 60.0), "local/2", {1}, held.claim)
+    assert await bench.task() == held
+    taken = await bench.desk.poll(Poll(), STEP, "local/2", {1}, held.claim)
+    assert (taken.holder, taken.attempt, taken.tries) == ("local/2", 2, 1)
+
+
 @pytest.mark.requirement("P-040", "P-042")
 async def test_a_step_that_fails_each_time_is_given_the_part_so_often_and_no_oftener(bench: Bench):
     await bench.plant()
@@ -266,6 +277,25 @@ async def test_a_trouble_gives_the_claim_back_and_is_passed_on(bench: Bench):
         await bench.stepper(troubled).run_once()
     task = await bench.task()
     assert (task.state, task.tries, task.attempt, task.holder) == ("created", 0, 1, None)
+
+
+async def test_a_claim_whose_failure_the_store_had_no_room_for_is_given_back_once_it_has(bench: Bench):
+    await bench.plant()
+    bench.desk._db = store = Filling(bench.db)
+
+    async def fails(task: Task) -> Task | None:
+        store.full = True
+        raise BridgeError("It broke; mend it.")
+
+    with pytest.raises(StoreFull):
+        await bench.stepper(fails).run_once()
+    with pytest.raises(StoreFull):
+        await bench.desk.settle()
+    assert (await bench.task()).holder == "local/1"
+    store.full = False
+    await bench.desk.settle()
+    task = await bench.task()
+    assert (task.state, task.holder, task.attempt) == ("created", None, 1)
 
 
 async def test_a_claim_whose_asker_was_cancelled_is_given_back_at_once(bench: Bench):

@@ -88,6 +88,29 @@ async def test_a_free_fast_worker_ends_the_claim_of_a_straggler(rig: WorkRig) ->
     assert texts == ["a", "b", "c", "d"]
 
 
+async def test_a_part_that_a_fast_worker_has_refused_stays_with_the_one_who_can_do_it(rig: WorkRig) -> None:
+    slow, fast = await rig.worker("slow"), await rig.worker("fast")
+    recording = await rig.offered("abcd", cut=3)
+    first, second = await rig.claimed(slow), await rig.claimed(fast)
+    await rig.do_part(fast, second, "b", seconds=10)
+    await rig.do_part(slow, first, "a", seconds=190)
+    refused = await rig.claimed(fast)
+    await rig.service.fail(refused.ref, STALE, fast, "not for me", retryable=False)
+    kept = await rig.claimed(slow)
+    assert kept.task.id == refused.task.id
+    await rig.do_part(fast, await rig.claimed(fast), "d", seconds=10)
+    for _ in range(3):
+        assert await rig.service.claim(fast, STALE) is None
+        found = await rig.service.task(kept.task.id)
+        assert found is not None
+        assert found.claim == kept.ref
+    assert rig.service.lives(kept.ref)
+    await rig.do_part(slow, kept, "c")
+    await rig.finish(rig.running)
+    texts = [part.result.segments[0].text for part in (await rig.pipeline.results(recording)).parts]
+    assert texts == ["a", "b", "c", "d"]
+
+
 async def _with_this_machine(rig: WorkRig, seconds: float) -> FakeExecutor:
     here = FakeExecutor(rig.clock, name="this computer", seconds=seconds)
     rig.here.append(here)
