@@ -35,7 +35,7 @@ WHERE tasks.state = 'converted'
   AND tasks.recording_id IN (SELECT value FROM json_each(:recordings))
   AND (claim_ends_at IS NULL OR claim_ends_at <= :now)
   AND tasks.id NOT IN (SELECT value FROM json_each(:held))
-  AND (next_run_at IS NULL OR next_run_at <= :now);
+  AND (next_run_at IS NULL OR next_run_at <= :now OR tasks.updated_at > :now);
 
 -- begin: remember the claim that was just made; what an earlier one said is gone, who refused the part is not
 INSERT INTO leases (task_id, attempt, holder, notes, beat_at)
