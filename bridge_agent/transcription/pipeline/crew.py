@@ -44,10 +44,10 @@ class Bell:
         """Begin a look for work, so that no news falls between it and the wait that follows."""
         return Look(self._event, self._clock.monotonic())
 
-    async def wait(self, look: Look) -> None:
-        """Wait for news since a look began: no longer than `REST_S`, and never less than `BREATH_S`."""
+    async def wait(self, look: Look, least_s: float = BREATH_S) -> None:
+        """Wait for news since a look began: no longer than `REST_S`, and not before `least_s` after it."""
         if await self._clock.wait(look.news, REST_S):
-            early = look.at + BREATH_S - self._clock.monotonic()
+            early = look.at + least_s - self._clock.monotonic()
             if early > 0:
                 await self._clock.sleep(early)
 

@@ -161,8 +161,8 @@ def _claimed(c: sqlite3.Connection, query: str, wanted: Wanted) -> Task | None:
 def _values(wanted: Wanted) -> dict[str, object]:
     return {
         **wanted._asdict(),
-        "recordings": json.dumps(sorted(wanted.recordings)),
-        "held": json.dumps(sorted(wanted.held)),
+        "recordings": tasks.ids(wanted.recordings),
+        "held": tasks.ids(wanted.held),
         "way": -1 if wanted.newest else 1,
     }
 

@@ -23,6 +23,8 @@ from bridge_agent.transcription.pipeline.tools import Tools, holder
 _FALLEN_IN_A_ROW = 3
 """After so many parts that fell with none done between them the rest is not tried."""
 _NOBODY = "Nobody is there to transcribe; invite a worker on the Bridge’s page."
+_PASS_S = 0.1
+"""Between two looks at the whole, however often parts come back."""
 _TELL_S = 0.5
 _COUNT_S = 10.0
 
@@ -66,16 +68,17 @@ class Run:
         self._tools.desk.moved.append(self._moved)
         try:
             await self._begin()
-            while (ended := await self._ended()) == "open":
+            while True:
                 look = self._bell.look()
+                if (ended := await self._ended()) != "open":
+                    return ended
                 with contextlib.suppress(StoreFull):
                     await self._tools.desk.settle()
                 self._man_the_places()
                 self._tell()
                 await self._count_time(_COUNT_S)
                 await self._check()
-                await self._bell.wait(look)
-            return ended
+                await self._bell.wait(look, _PASS_S)
         finally:
             self._tools.desk.moved.remove(self._moved)
             await self._tools.tasks.shielded(self._close(), "end of a run")

@@ -1,9 +1,10 @@
 """Tasks: parts on their way, as units over the store. Every write by a claimant names its claim (law 1)."""
 
-import json
 import sqlite3
 from collections.abc import Callable, Collection, Sequence
 from typing import Literal, NamedTuple
+
+import msgspec
 
 from bridge_agent.store import Queries
 from bridge_agent.transcription.model import Value
@@ -81,6 +82,11 @@ class Asked(NamedTuple):
     """Parts whose claims live by the monotonic clock, whatever the wall clock says of them (law 5)."""
 
 
+def ids(numbers: Collection[int]) -> str:
+    """Return ids as a query takes them: hundreds of them at each claim, where many are at work."""
+    return msgspec.json.encode(sorted(numbers)).decode()
+
+
 def claim(c: sqlite3.Connection, asked: Asked) -> Task | None:
     """Choose the next task and mark it claimed in one statement (P-010); None: there is no work.
 
@@ -88,8 +94,8 @@ def claim(c: sqlite3.Connection, asked: Asked) -> Task | None:
     """
     values = {
         **asked._asdict(),
-        "recordings": json.dumps(sorted(asked.recordings)),
-        "held": json.dumps(sorted(asked.held)),
+        "recordings": ids(asked.recordings),
+        "held": ids(asked.held),
     }
     return _row(c, "claim", values)
 

@@ -273,7 +273,6 @@ class WorkService:
         self.holds.drop(ref)
         self._watching.done(done, worker, words=heard.words)
         self._failing.succeeded(worker.token_id)
-        await self._sweeping.remove_audio(done)
         await self.tokens.describe(worker.token_id, None, result.engine.name, result.engine.device)
         self._changed()
         return done

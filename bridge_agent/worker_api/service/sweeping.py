@@ -1,14 +1,11 @@
 """Sweeping: claims whose time is over are free for others, whatever the wall clock says (law 5)."""
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
 from bridge_agent.base.clock import Clock, from_text, to_text
-from bridge_agent.base.threads import in_thread
 from bridge_agent.transcription.pipeline import leases
 from bridge_agent.transcription.pipeline.pipeline import Pipeline
 from bridge_agent.transcription.pipeline.tasks import Task
@@ -89,10 +86,6 @@ class Sweeping:
             return await self._compare() or found
         return found
 
-    async def remove_audio(self, task: Task) -> None:
-        """Remove the cut audio of a part that is done."""
-        await in_thread(_remove, self._pipeline.audio(task.recording_id, task.number))
-
     async def _compare(self) -> bool:
         before = self._holds.all()
         held = {task.id: task.claim for task in await self._held()}
@@ -104,8 +97,3 @@ class Sweeping:
 
     async def _held(self) -> list[Task]:
         return await self._desk.read(lambda c: leases.held(c, HOLDERS + "*"))
-
-
-def _remove(path: Path) -> None:
-    with contextlib.suppress(OSError):
-        path.unlink(missing_ok=True)

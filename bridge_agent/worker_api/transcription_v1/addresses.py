@@ -1,7 +1,6 @@
 """Audio addresses: they carry no token, so each is unguessable, and good for one claim alone."""
 
 import base64
-import hashlib
 import hmac
 import re
 
@@ -37,7 +36,7 @@ class Addresses:
 
     def _mark(self, claim: Claim) -> str:
         text = f"{claim.id}\n{claim.attempt}\n{claim.holder}"
-        digest = hmac.new(self._key, text.encode(), hashlib.sha256).digest()
+        digest = hmac.digest(self._key, text.encode(), "sha256")
         return base64.urlsafe_b64encode(digest).decode().rstrip("=")
 
 
