@@ -7,6 +7,7 @@ import secrets
 import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from bridge_agent.base.backoff import token as make_token
 from bridge_agent.base.clock import Clock, from_text, to_text
@@ -84,6 +85,11 @@ class Registration:
     capabilities: tuple[str, ...]
 
 
+class _Registered(NamedTuple):
+    registration: Registration
+    used_at: float
+
+
 class Tokens:
     """The tokens there are; all of them are in memory, since each call of a worker asks for one."""
 
@@ -97,6 +103,7 @@ class Tokens:
         self._refused: set[str] = set()
         self._seen: dict[int, float] = {}
         self._touched: dict[int, float] = {}
+        self._registered: dict[str, _Registered] = {}
 
     async def load(self) -> None:
         """Read what the store holds."""
@@ -216,16 +223,19 @@ class Tokens:
 
         It counts as used now, so that others that register push it out last.
         """
-        values = {"worker_id": worker_id}
-        row = await self._db.read(lambda c: c.execute(_SQL["registration"], values).fetchone())
-        if row is None:
+        known = self._registered.pop(worker_id, None) or await self._read(worker_id)
+        if known is None:
             return None
-        used_s = (self._clock.now() - from_text(row["used_at"])).total_seconds()
-        # A wall clock that was set back counts too: what was used before lies ahead of it.
-        if abs(used_s) >= _USED_EVERY_S:
+        now = self._clock.monotonic()
+        used_at = known.used_at
+        if now - used_at >= _USED_EVERY_S:
+            used_at = now
             await self._use(worker_id)
-        capabilities: Sequence[str] = json.loads(row["capabilities"])
-        return Registration(row["worker_id"], row["token_id"], row["name"], tuple(capabilities))
+        # The one that was used last comes last.
+        self._registered[worker_id] = _Registered(known.registration, used_at)
+        if len(self._registered) > MOST_REGISTRATIONS:
+            del self._registered[next(iter(self._registered))]
+        return known.registration
 
     async def key(self, name: str) -> bytes:
         """Return a secret key of this listener's, made when it is first asked for."""
@@ -236,6 +246,17 @@ class Tokens:
             return bytes(c.execute(_SQL["key"], {"name": name}).fetchone()["value"])
 
         return await self._db.write(unit)
+
+    async def _read(self, worker_id: str) -> "_Registered | None":
+        values = {"worker_id": worker_id}
+        row = await self._db.read(lambda c: c.execute(_SQL["registration"], values).fetchone())
+        if row is None:
+            return None
+        used_s = (self._clock.now() - from_text(row["used_at"])).total_seconds()
+        capabilities: Sequence[str] = json.loads(row["capabilities"])
+        found = Registration(row["worker_id"], row["token_id"], row["name"], tuple(capabilities))
+        # A wall clock that was set back counts too: what was used before lies ahead of it.
+        return _Registered(found, self._clock.monotonic() - abs(used_s))
 
     async def _use(self, worker_id: str) -> None:
         values = {"worker_id": worker_id, "now": self._now()}

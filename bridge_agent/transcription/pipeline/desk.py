@@ -72,6 +72,11 @@ class Desk:
         """Run a unit over the tasks, and tell of the one that it changed."""
         return self._maybe(await self._db.write(unit))
 
+    async def write_all(self, unit: Callable[[sqlite3.Connection], list[Task] | None]) -> None:
+        """Run a unit over the tasks, and tell of all that it changed."""
+        for task in await self._db.write(unit) or ():
+            self._told(task)
+
     async def quietly(self, unit: Callable[[sqlite3.Connection], Task | None]) -> Task | None:
         """Run a unit that changes nothing for others, a sign of life say: nobody is told."""
         return await self._db.write(unit)

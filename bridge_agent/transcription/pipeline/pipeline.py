@@ -233,7 +233,7 @@ class Pipeline:
     async def cancel(self, recording_id: int) -> None:
         """End a recording that nobody wants any more; a run of it ends by itself, finished parts are kept."""
         now = self._now()
-        await self._db.write(lambda c: recordings.cancel(c, recording_id, now))
+        await self.desk.write_all(lambda c: recordings.cancel(c, recording_id, now))
 
     async def forget_old(self) -> None:
         """Drop what nobody came back for in 30 days, and books that have been done or closed for a day."""

@@ -80,20 +80,16 @@ def complete(c: sqlite3.Connection, recording_id: int, now: str) -> Recording | 
     return _row(c, "complete", {"id": recording_id, "now": now})
 
 
-def fail(c: sqlite3.Connection, recording_id: int, error: str, now: str) -> Recording | None:
-    """Write down that it can't be had whole; what is not finished of it is cancelled. None: it had ended."""
+def fail(c: sqlite3.Connection, recording_id: int, error: str, now: str) -> list[Task] | None:
+    """Write down that it can't be had whole; return its open tasks, cancelled now. None: it had ended."""
     failed = _row(c, "fail", {"id": recording_id, "error": error, "now": now})
-    if failed is not None:
-        tasks.cancel(c, recording_id, now)
-    return failed
+    return None if failed is None else tasks.cancel(c, recording_id, now)
 
 
-def cancel(c: sqlite3.Connection, recording_id: int, now: str) -> Recording | None:
-    """Write down that nobody wants it any more; None: it had ended."""
+def cancel(c: sqlite3.Connection, recording_id: int, now: str) -> list[Task] | None:
+    """Write down that nobody wants it any more; return its open tasks, cancelled now. None: it had ended."""
     cancelled = _row(c, "cancel", {"id": recording_id, "now": now})
-    if cancelled is not None:
-        tasks.cancel(c, recording_id, now)
-    return cancelled
+    return None if cancelled is None else tasks.cancel(c, recording_id, now)
 
 
 def spent(c: sqlite3.Connection, recording_id: int, seconds: float, now: str) -> None:

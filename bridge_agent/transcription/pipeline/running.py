@@ -111,7 +111,7 @@ class Run:
         elif fallen and (not left or self._fallen_in_a_row >= _FALLEN_IN_A_ROW):
             found = await self._tools.db.read(lambda c: tasks.of_recording(c, id_))
             sentence = words.fallen(self._plan, self._recording.title, found)
-            await self._tools.db.write(lambda c: recordings.fail(c, id_, sentence, now))
+            await self._tools.desk.write_all(lambda c: recordings.fail(c, id_, sentence, now))
         # Somebody else may have ended it meanwhile: a cancel, say.
         return await self._tools.db.read(lambda c: recordings.state(c, id_))
 

@@ -143,9 +143,6 @@ class Parts:
         """Take a partial in; of two for one claim the first stays. Raises NoSuchTask, LeasedElsewhere."""
         task_id = self.ids.of(number)
         await self._check(number, caller, attempt)
-        first = await self._uploads.handed_in(task_id, attempt)
-        if first is not None:
-            return first
 
         async def while_held() -> AsyncIterator[bytes]:
             async for piece in pieces:

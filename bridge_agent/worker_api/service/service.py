@@ -131,6 +131,10 @@ class WorkService:
 
     async def task(self, task_id: int) -> Task | None:
         """Return a task, whoever holds it."""
+        hold = self.holds.get(task_id)
+        if hold is not None and self.holds.lives(hold.task.claim):
+            # Whoever changes a task tells of it, so that what lives here is as the store has it.
+            return hold.task
         return await self._desk.read(lambda c: tasks.one(c, task_id))
 
     async def told(self, task: Task) -> Told | None:

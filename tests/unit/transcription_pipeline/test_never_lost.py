@@ -140,7 +140,7 @@ class Household(RuleBasedStateMachine):
             ended = self.do(self.db.write(lambda c: recordings.complete(c, id_, self.now)))
         elif fallen and not is_open:
             ended = self.do(self.db.write(lambda c: recordings.fail(c, id_, "no", self.now)))
-        if ended:
+        if ended is not None:
             self.sender.told.append((f"s/{id_}", ended))  # type: ignore[arg-type]
 
     @invariant()
