@@ -273,6 +273,11 @@ def question(job: Job) -> str:
     """Ask what a job that waits for a person needs; empty for every other."""
     if job["state"] != "needs_attention":
         return ""
+    if job["kind"] == TRANSCRIBE:
+        return (
+            "It goes on by itself soon after that is mended; you can let it try again at once, or cancel it: "
+            "nothing is lost that was finished."
+        )
     return "When that is mended, let it try again; or cancel it, and nothing is lost that was finished."
 
 

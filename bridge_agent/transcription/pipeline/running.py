@@ -2,7 +2,7 @@
 
 import contextlib
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from bridge_agent.base.clock import to_text
@@ -15,6 +15,7 @@ from bridge_agent.transcription.pipeline.crew import Bell, Crew
 from bridge_agent.transcription.pipeline.executor import Executor
 from bridge_agent.transcription.pipeline.hearing import Hearing
 from bridge_agent.transcription.pipeline.live import Live, message
+from bridge_agent.transcription.pipeline.local import NAME as THIS_COMPUTER
 from bridge_agent.transcription.pipeline.order import Order, Progress
 from bridge_agent.transcription.pipeline.recordings import Recording, State
 from bridge_agent.transcription.pipeline.tasks import Task
@@ -186,20 +187,41 @@ class Run:
 
 def nobody(executors: Sequence[Executor], planned: str | None = None) -> troubles.Trouble:
     """Return the trouble that nobody is there who could transcribe, or a book that is planned for a model."""
-    away = [(executor, why) for executor in executors if (why := executor.why_none()) is not None]
-    # A cluster is there because the owner wants it to transcribe: what it lacks says more than the rest.
-    handed = [why for executor, why in away if not executor.pulls]
-    unsuited = [
-        why
-        for executor in executors
-        if planned is not None and executor.places and (why := executor.why_not(planned)) is not None
-    ]
-    sentence = (handed[-1:] or unsuited or [why for _, why in away] or [_NOBODY])[0]
+    sentence = (
+        _away(each for each in executors if not each.pulls and each.name != THIS_COMPUTER)
+        or _unsuited(executors, planned)
+        or _away(each for each in executors if each.pulls)
+        or _offline([each.name for each in executors if each.pulls and not each.places])
+        # Where workers were invited they are what is waited for, whatever this computer lacks.
+        or _away(executors)
+        or _NOBODY
+    )
 
     async def somebody() -> bool:
         return any(map(_able(planned), executors))
 
     return troubles.no_engine(sentence, somebody)
+
+
+def _away(executors: Iterable[Executor]) -> str | None:
+    return next((why for each in executors if (why := each.why_none()) is not None), None)
+
+
+def _unsuited(executors: Sequence[Executor], planned: str | None) -> str | None:
+    if planned is None:
+        return None
+    there = [each.why_not(planned) for each in executors if each.places]
+    return next((why for why in there if why is not None), None)
+
+
+def _offline(names: Sequence[str]) -> str | None:
+    if not names:
+        return None
+    if len(names) == 1:
+        return f"The worker “{names[0]}” is offline; start it, and the book goes on by itself."
+    shown = ", ".join(f"“{name}”" for name in names[:3])
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return f"All workers are offline ({shown}{more}); start one, and the book goes on by itself."
 
 
 def _able(planned: str | None) -> Callable[[Executor], bool]:

@@ -21,12 +21,10 @@ CREATE TABLE registrations (
   token_id INTEGER NOT NULL REFERENCES tokens (id) ON DELETE CASCADE,
   name TEXT NOT NULL,
   capabilities TEXT NOT NULL CHECK (json_valid(capabilities)),
-  created_at TEXT NOT NULL,
-  -- When it last claimed, give or take some minutes: a token's oldest of these make room for new ones.
-  used_at TEXT NOT NULL
+  created_at TEXT NOT NULL
 ) STRICT;
 
-CREATE INDEX registrations_of ON registrations (token_id, used_at);
+CREATE INDEX registrations_of ON registrations (token_id, created_at);
 
 -- What this listener keeps for itself: the key that its audio addresses are made with.
 CREATE TABLE keys (

@@ -88,6 +88,37 @@ async def test_a_book_waits_for_a_worker_with_its_model_and_says_so(tmp_path: Pa
     await rig.tasks.cancel()
 
 
+@pytest.mark.parametrize(
+    ("names", "state", "sentence"),
+    [
+        ([], "", "This machine leaves all speech to workers; invite one."),
+        (["a"], "", "The worker “a” is offline; start it, and the book goes on by itself."),
+        (
+            ["a", "b", "c", "d"],
+            "",
+            "All workers are offline (“a”, “b”, “c” and 1 more); start one, and the book goes on by itself.",
+        ),
+        (["a", "b"], "paused", "The worker “b” is paused; resume it on the Bridge’s page."),
+        (["a", "b"], "parked", "The worker “b” is parked: it failed"),
+    ],
+)
+async def test_a_book_that_workers_are_to_hear_says_what_keeps_them(
+    rig: WorkRig, names: list[str], state: str, sentence: str
+) -> None:
+    here = FakeExecutor(rig.clock, name="this computer", places=0)
+    here.why = "This machine leaves all speech to workers; invite one."
+    rig.here.append(here)
+    workers = [await rig.worker(name, seen=False) for name in names]
+    if state == "paused":
+        await rig.service.pause(workers[-1].token_id)
+    elif state == "parked":
+        await rig.tokens.park(workers[-1].token_id, "it failed")
+    id_ = await rig.pipeline.begin(rig.order(rig.book("a")))
+    with pytest.raises(Trouble) as held:
+        await rig.pipeline.run(id_, rig.progress)
+    assert held.value.message == sentence
+
+
 async def test_the_tries_of_all_count_together_and_the_book_fails_with_its_place_in_it(rig: WorkRig) -> None:
     a, b = await rig.worker("a"), await rig.worker("b")
     recording = await rig.offered("xy", cut=2)

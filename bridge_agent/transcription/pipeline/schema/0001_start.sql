@@ -16,8 +16,6 @@ CREATE TABLE recordings (
   created_at TEXT NOT NULL,
   updated_at TEXT NOT NULL,
   finished_at TEXT,
-  -- Whoever asked has what came of it: its words are gone, who did which part is known for another day.
-  closed INTEGER NOT NULL DEFAULT 0 CHECK (closed IN (0, 1)),
   CHECK ((finished_at IS NULL) = (state = 'open'))
 ) STRICT;
 
