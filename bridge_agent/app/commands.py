@@ -115,7 +115,7 @@ def paths(data_dir: Path | None, as_json: bool) -> ExitCode:
     from bridge_agent.app.demo import demo_folder
 
     bridge = BridgeSettings.load(os.environ, None, data_dir)
-    home = HomeSettings.load(os.environ)
+    home, worker = HomeSettings.load(os.environ), WorkerSettings.load(os.environ)
     found = {
         "bridge_data": bridge.data_dir,
         "bridge_settings": bridge.data_dir / bridge.file_name(),
@@ -123,6 +123,8 @@ def paths(data_dir: Path | None, as_json: bool) -> ExitCode:
         "bridge_logs": bridge.data_dir / "logs",
         "home_server_data": home.data_dir,
         "home_server_settings": home.data_dir / home.file_name(),
+        "worker_data": worker.data_dir,
+        "worker_settings": worker.data_dir / worker.file_name(),
         "demo": demo_folder(),
     }
     answer = {name: str(path) for name, path in found.items()}
