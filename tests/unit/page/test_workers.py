@@ -72,7 +72,7 @@ async def test_the_first_token_turns_the_listener_on_and_is_shown_once(shared: M
     page, workers = await shared()
     assert not workers.listener.on
     made = await invite(page, name="games-room", model="large-v3")
-    assert set(made) == {"id", "name", "token", "url", "fingerprint"}
+    assert set(made) == {"id", "name", "token", "url", "fingerprint", "model"}
     assert re.fullmatch(r"wrk_[A-Za-z0-9_-]{43}", made["token"])
     assert made["url"] == f"http://127.0.0.1:{workers.listener.port}"
     assert made["fingerprint"] is None
@@ -107,6 +107,30 @@ async def test_a_deleted_token_is_refused_at_its_next_call(shared: MakeShared):
     assert await call(made["url"], made["token"]) == 401
     assert await listed(page) == []
     assert (await page.client.delete(f"/api/workers/tokens/{made['id']}")).status == 404
+
+
+async def test_the_answer_names_the_model_of_the_line_that_the_page_shows(shared: MakeShared):
+    page, _ = await shared(speech_model="medium")
+    assert (await invite(page, name="one"))["model"] == "medium"
+    assert (await invite(page, name="two", model="large-v3"))["model"] == "large-v3"
+    assert "BRIDGE_SPEECH_MODEL=medium bridge-agent worker" in (await send(page, "/workers/add", name="3"))[2]
+
+
+async def test_a_model_that_is_the_default_or_a_folder_of_this_machine_is_not_named(shared: MakeShared):
+    for page in ((await shared())[0], (await shared(speech_model="/srv/models/medium"))[0]):
+        assert (await invite(page, name="one"))["model"] is None
+
+
+async def test_a_worker_is_paused_and_resumed_by_the_api(shared: MakeShared):
+    page, _ = await shared()
+    route = f"/api/workers/tokens/{(await invite(page, name='gpu'))['id']}"
+    assert (await page.client.post(f"{route}/pause")).status == 204
+    assert [row["state"] for row in await listed(page)] == ["paused"]
+    assert (await page.client.post(f"{route}/resume")).status == 204
+    assert [row["state"] for row in await listed(page)] == ["offline"]
+    for deed in ("pause", "resume"):
+        answer = await page.client.post(f"/api/workers/tokens/99/{deed}")
+        assert (answer.status, (await answer.json())["error"]["code"]) == (404, "not_found")
 
 
 @pytest.mark.parametrize(
