@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from bridge_agent.settings import BridgeSettings
 
 PACKAGE = "audiobook-bridge-agent[speech]"
-IMAGE = "audiobook-bridge-agent:speech"
+IMAGE = "audiobook-bridge-agent:speech-gpu"
+STOP_S = 600
+"""How long a worker is left to end the parts it has before it is killed: a slow machine takes minutes."""
 CERTIFICATE = "bridge-workers.pem"
 """What the certificate is called when it is downloaded."""
 
@@ -64,8 +66,9 @@ def own(invited: Invited) -> tuple[Way, ...]:
             "Docker",
             _docker(invited),
             (
-                "packaging/docker says how the image is built, with --build-arg EXTRAS=[speech]. Leave out "
-                "--gpus all where there is no NVIDIA GPU.",
+                "packaging/docker says how the image is built, with --build-arg 'EXTRAS=[speech-gpu]', and "
+                "--gpus all needs the NVIDIA Container Toolkit.",
+                "Where there is no NVIDIA GPU, leave out --gpus all; an image built with [speech] will do.",
             ),
         ),
     )
@@ -102,8 +105,8 @@ def _quoted(text: str) -> str:
 
 def _docker(invited: Invited) -> str:
     # The image's health is that of a Bridge's page, and a worker has none.
-    words = ["docker", "run", "-it", "--no-healthcheck", "--gpus", "all", "-v", "bridge-worker:/config"]
-    words += ["-e", f"BRIDGE_WORKER_URL={invited.url}"]
+    words = ["docker", "run", "-it", "--no-healthcheck", "--gpus", "all", "--stop-timeout", str(STOP_S)]
+    words += ["-v", "bridge-worker:/config", "-e", f"BRIDGE_WORKER_URL={invited.url}"]
     if invited.fingerprint:
         words += ["-e", f"BRIDGE_WORKER_FINGERPRINT={invited.fingerprint}"]
     if invited.model:
