@@ -309,6 +309,14 @@ async def test_add_a_worker_shows_its_token_once_with_the_lines_for_every_kind(s
     assert token[0] not in await show(page, "/workers/add")
 
 
+async def test_the_form_tells_which_port_to_open_unless_only_this_machine_reaches_it(shared: MakeShared):
+    told = "If this machine has a firewall, open port 13381 in it."
+    page, _ = await shared()
+    assert told in words_of(await show(page, "/workers"))
+    page, _ = await shared(worker_listen="127.0.0.1:13381")
+    assert "firewall" not in words_of(await show(page, "/workers"))
+
+
 async def test_a_failed_invitation_keeps_what_was_typed(shared: MakeShared):
     page, _ = await shared()
     await invite(page, name="gpu")
