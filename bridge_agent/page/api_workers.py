@@ -93,7 +93,8 @@ def workers_of(parts: Parts) -> Workers:
     """Return the workers' room; raises ApiError 409 `no_speech` where there is no work to share."""
     if parts.workers is None:
         why = no_engine(parts.speech, parts.settings)
-        sentence = NOTHING if why is None else f"{why.sentence} Workers need one here too; install it first."
+        first = f"install it with {why.command}" if why is not None and why.command else "install it first"
+        sentence = NOTHING if why is None else f"{why.sentence} Workers need one here too; {first}."
         raise ApiError(409, "no_speech", sentence)
     return parts.workers
 

@@ -5,8 +5,8 @@ import shlex
 from dataclasses import dataclass
 
 from bridge_agent.settings import BridgeSettings
+from bridge_agent.transcription.engines.errors import INSTALL, PACKAGE
 
-PACKAGE = "audiobook-bridge-agent[speech]"
 IMAGE = "audiobook-bridge-agent:speech-gpu"
 STOP_S = 600
 """How long a worker is left to end the parts it has before it is killed: a slow machine takes minutes."""
@@ -59,7 +59,7 @@ def is_name(model: str) -> bool:
 def own(invited: Invited) -> tuple[Way, ...]:
     """Return the lines for our own worker; none of them holds the token, which it asks for."""
     return (
-        Way("pip", "Linux, macOS", f"pip install '{PACKAGE}' && {_command(invited)}"),
+        Way("pip", "Linux, macOS", f"{INSTALL} && {_command(invited)}"),
         Way("powershell", "Windows PowerShell", _powershell(invited)),
         Way(
             "docker",

@@ -154,6 +154,14 @@ async def test_a_name_that_is_none_or_taken_is_refused(
 async def test_a_bridge_that_transcribes_nothing_invites_nobody(served: Page):
     answer = await served.client.post("/api/workers/tokens", json={"name": "gpu"})
     assert (answer.status, (await answer.json())["error"]["code"]) == (409, "no_speech")
+
+
+async def test_a_bridge_without_an_engine_says_with_what_to_install_it(
+    served: Page, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("bridge_agent.page.views_speech.find_spec", lambda _: None)
+    answer = await served.client.post("/api/workers/tokens", json={"name": "gpu"})
+    assert "pip install 'audiobook-bridge-agent[speech]'" in (await answer.json())["error"]["message"]
     assert await listed(served) == []
 
 
