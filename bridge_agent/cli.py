@@ -22,7 +22,9 @@ token_app = typer.Typer(
     help="Invite workers by tokens, list, pause and revoke them; say where the Bridge's own token is kept.",
 )
 app.add_typer(token_app, name="token")
-service_app = typer.Typer(no_args_is_help=True, help="Have the system start the Bridge by itself.")
+service_app = typer.Typer(
+    no_args_is_help=True, help="Have the system start the Bridge or a worker by itself."
+)
 app.add_typer(service_app, name="service")
 
 DataDir = Annotated[
@@ -232,13 +234,19 @@ def search(
 
 @service_app.command("install")
 def service_install(
+    worker: Annotated[
+        bool, typer.Option("--worker", help="A worker instead, with the settings in its worker.toml.")
+    ] = False,
     show: Annotated[bool, typer.Option("--print", help="Say what it would do, and do nothing.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Start the Bridge now and at each log-on, as you: by systemd, launchd or the task scheduler."""
+    """Start the Bridge now and at each log-on, as you: by systemd, launchd or the task scheduler.
+
+    A worker reads its url, fingerprint and token from its worker.toml, which `bridge-agent paths` names.
+    """
     from bridge_agent.app import commands
 
-    raise typer.Exit(commands.service_install(show, as_json))
+    raise typer.Exit(commands.service_install(show, as_json, worker=worker))
 
 
 @token_app.command("where")
