@@ -19,10 +19,12 @@ app = typer.Typer(
 )
 token_app = typer.Typer(
     no_args_is_help=True,
-    help="Invite workers by tokens, list and revoke them; say where the Bridge's own token is kept.",
+    help="Invite workers by tokens, list, pause and revoke them; say where the Bridge's own token is kept.",
 )
 app.add_typer(token_app, name="token")
-service_app = typer.Typer(no_args_is_help=True, help="Have the system start the Bridge by itself.")
+service_app = typer.Typer(
+    no_args_is_help=True, help="Have the system start the Bridge or a worker by itself."
+)
 app.add_typer(service_app, name="service")
 
 DataDir = Annotated[
@@ -37,6 +39,7 @@ WorkerDataDir = Annotated[
     Path | None,
     typer.Option("--data-dir", help="The data folder; else BRIDGE_WORKER_DATA_DIR or the platform's own."),
 ]
+Worker = Annotated[str, typer.Argument(metavar="NAME|ID", help="Its name or id, as `token list` shows them.")]
 Listen = Annotated[str | None, typer.Option(help="Where to listen, as HOST:PORT.")]
 Json = Annotated[bool, typer.Option("--json", help="Answer with one JSON object, for scripts.")]
 
@@ -231,13 +234,19 @@ def search(
 
 @service_app.command("install")
 def service_install(
+    worker: Annotated[
+        bool, typer.Option("--worker", help="A worker instead, with the settings in its worker.toml.")
+    ] = False,
     show: Annotated[bool, typer.Option("--print", help="Say what it would do, and do nothing.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Start the Bridge now and at each log-on, as you: by systemd, launchd or the task scheduler."""
+    """Start the Bridge now and at each log-on, as you: by systemd, launchd or the task scheduler.
+
+    A worker reads its url, fingerprint and token from its worker.toml, which `bridge-agent paths` names.
+    """
     from bridge_agent.app import commands
 
-    raise typer.Exit(commands.service_install(show, as_json))
+    raise typer.Exit(commands.service_install(show, as_json, worker=worker))
 
 
 @token_app.command("where")
@@ -276,16 +285,32 @@ def token_list(data_dir: DataDir = None, as_json: Json = False) -> None:
     raise typer.Exit(commands_workers.list_(data_dir, as_json))
 
 
+@token_app.command("pause")
+def token_pause(worker: Worker, data_dir: DataDir = None, as_json: Json = False) -> None:
+    """Give a worker no more parts until it is resumed; what it has it finishes."""
+    from bridge_agent.app import commands_workers
+
+    raise typer.Exit(commands_workers.pause(worker, data_dir, as_json))
+
+
+@token_app.command("resume")
+def token_resume(worker: Worker, data_dir: DataDir = None, as_json: Json = False) -> None:
+    """Give a worker parts again that was paused, or parked after failures."""
+    from bridge_agent.app import commands_workers
+
+    raise typer.Exit(commands_workers.resume(worker, data_dir, as_json))
+
+
 @token_app.command("revoke")
 def token_revoke(
-    worker_id: Annotated[int, typer.Argument(metavar="ID", min=1, help="The id that `token list` shows.")],
+    worker: Worker,
     data_dir: DataDir = None,
     as_json: Json = False,
 ) -> None:
     """Refuse a worker from its next call on; what it has goes to others."""
     from bridge_agent.app import commands_workers
 
-    raise typer.Exit(commands_workers.revoke(worker_id, data_dir, as_json))
+    raise typer.Exit(commands_workers.revoke(worker, data_dir, as_json))
 
 
 def run_command_line() -> int:

@@ -13,7 +13,7 @@ from typing import Any
 from bridge_agent.app.running import run
 from bridge_agent.base import logs
 from bridge_agent.base.clock import SystemClock
-from bridge_agent.base.errors import BridgeError, ExitCode, TryLater
+from bridge_agent.base.errors import BridgeError, ExitCode, SettingsError, TryLater
 from bridge_agent.settings import BridgeSettings, HomeSettings, Settings, WorkerSettings, warn_of_unknown
 
 
@@ -96,11 +96,13 @@ def doctor(data_dir: Path | None, as_json: bool) -> ExitCode:
     return ExitCode.FAILED if any(f["level"] == "bad" for f in wire) else ExitCode.DONE
 
 
-def service_install(show: bool, as_json: bool) -> ExitCode:
-    """Have the system start the Bridge by itself, or say what that would do."""
+def service_install(show: bool, as_json: bool, *, worker: bool = False) -> ExitCode:
+    """Have the system start the Bridge, or a worker, by itself, or say what that would do."""
     from bridge_agent.app import service
 
-    planned = service.planned()
+    if worker:
+        _refuse_to_be_asked()
+    planned = service.planned(role=service.WORKER if worker else service.BRIDGE)
     if not show:
         done = service.install(planned)
         return tell({"done": done}, as_json, *done)
@@ -115,7 +117,7 @@ def paths(data_dir: Path | None, as_json: bool) -> ExitCode:
     from bridge_agent.app.demo import demo_folder
 
     bridge = BridgeSettings.load(os.environ, None, data_dir)
-    home = HomeSettings.load(os.environ)
+    home, worker = HomeSettings.load(os.environ), WorkerSettings.load(os.environ)
     found = {
         "bridge_data": bridge.data_dir,
         "bridge_settings": bridge.data_dir / bridge.file_name(),
@@ -123,6 +125,8 @@ def paths(data_dir: Path | None, as_json: bool) -> ExitCode:
         "bridge_logs": bridge.data_dir / "logs",
         "home_server_data": home.data_dir,
         "home_server_settings": home.data_dir / home.file_name(),
+        "worker_data": worker.data_dir,
+        "worker_settings": worker.data_dir / worker.file_name(),
         "demo": demo_folder(),
     }
     answer = {name: str(path) for name, path in found.items()}
@@ -148,6 +152,17 @@ def token_where(data_dir: Path | None, as_json: bool) -> ExitCode:
     """Say where the token is kept."""
     answer = call(data_dir, "GET", "/api/token")
     return tell(answer, as_json, str(answer["sentence"]))
+
+
+def _refuse_to_be_asked() -> None:
+    """Raise SettingsError where a worker without a terminal and this environment lacks what it needs."""
+    settings = WorkerSettings.load({})
+    lacking = [name for name in ("url", "token") if not getattr(settings, name)]
+    if lacking:
+        raise SettingsError(
+            f"A service can’t ask, and reads no settings but its file’s; write {' and '.join(lacking)} into "
+            f"{settings.data_dir / settings.file_name()}, as “Add a worker” on the Bridge’s page shows them."
+        )
 
 
 def _begin(settings: Settings, name: str) -> None:

@@ -1,15 +1,13 @@
-"""The commands `token add`, `token list`, `token revoke`: workers, by way of the running Bridge's page."""
+"""The commands about workers, `token add|list|pause|resume|revoke`: by way of the running Bridge's page."""
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from bridge_agent.app.commands import call, tell
 from bridge_agent.app.terminal import at
-from bridge_agent.base.errors import ExitCode
+from bridge_agent.base.errors import BridgeError, ExitCode
 from bridge_agent.page import joining
-from bridge_agent.settings import BridgeSettings
 
 TOKENS = "/api/workers/tokens"
 
@@ -17,8 +15,7 @@ TOKENS = "/api/workers/tokens"
 def add(name: str, model: str | None, data_dir: Path | None, as_json: bool) -> ExitCode:
     """Invite a worker; print its token and the line to paste."""
     made = call(data_dir, "POST", TOKENS, {"name": name, "model": model})
-    settings = BridgeSettings.load(os.environ, None, data_dir)
-    return tell(made, as_json, *added_lines(made, joining.model_of(model, settings)))
+    return tell(made, as_json, *added_lines(made))
 
 
 def list_(data_dir: Path | None, as_json: bool) -> ExitCode:
@@ -27,18 +24,44 @@ def list_(data_dir: Path | None, as_json: bool) -> ExitCode:
     return tell(answer, as_json, *listed_lines(answer["workers"]))
 
 
-def revoke(worker_id: int, data_dir: Path | None, as_json: bool) -> ExitCode:
+def pause(worker: str, data_dir: Path | None, as_json: bool) -> ExitCode:
+    """Give a worker no more parts."""
+    worker_id = _id_of(worker, data_dir)
+    call(data_dir, "POST", f"{TOKENS}/{worker_id}/pause")
+    said = f"Worker {worker} is given no more parts until “bridge-agent token resume {worker_id}”."
+    return tell({"id": worker_id, "paused": True}, as_json, said)
+
+
+def resume(worker: str, data_dir: Path | None, as_json: bool) -> ExitCode:
+    """Give a worker parts again that was paused or parked."""
+    worker_id = _id_of(worker, data_dir)
+    call(data_dir, "POST", f"{TOKENS}/{worker_id}/resume")
+    return tell({"id": worker_id, "paused": False}, as_json, f"Worker {worker} is given parts again.")
+
+
+def revoke(worker: str, data_dir: Path | None, as_json: bool) -> ExitCode:
     """Refuse a worker from its next call on."""
+    worker_id = _id_of(worker, data_dir)
     call(data_dir, "DELETE", f"{TOKENS}/{worker_id}")
-    answer = {"id": worker_id, "revoked": True}
-    return tell(
-        answer, as_json, f"Worker {worker_id} is refused at its next call; what it has goes to others."
-    )
+    said = f"Worker {worker} is refused at its next call; what it has goes to others."
+    return tell({"id": worker_id, "revoked": True}, as_json, said)
 
 
-def added_lines(made: Mapping[str, Any], model: str | None) -> Iterator[str]:
+def _id_of(worker: str, data_dir: Path | None) -> int:
+    """Return the id of a worker that is called by its name or its id; a name goes first."""
+    listed = call(data_dir, "GET", TOKENS)["workers"]
+    for key in ("name", "id"):
+        for row in listed:
+            if str(row[key]) == worker:
+                return int(row["id"])
+    raise BridgeError(f"No worker is called “{worker}”; “bridge-agent token list” shows names and ids.")
+
+
+def added_lines(made: Mapping[str, Any]) -> Iterator[str]:
     """Say an invitation in lines: the token, then one line for each kind of machine."""
-    invited = joining.Invited(made["name"], made["token"], made["url"], made["fingerprint"], model)
+    invited = joining.Invited(
+        made["name"], made["token"], made["url"], made["fingerprint"], made.get("model")
+    )
     yield f"“{invited.name}” may join. Its token is shown this once:"
     yield f"  {invited.token}"
     yield "Paste one line on that machine; it asks for the token."

@@ -18,6 +18,7 @@ from bridge_agent.base.files import private_folder
 from bridge_agent.base.threads import files, in_thread
 from bridge_agent.jobs.handlers.transcribe import KIND, offered
 from bridge_agent.settings import BridgeSettings
+from bridge_agent.transcription.engines.errors import INSTALL
 from bridge_agent.transcription.models import sample_weights
 from bridge_agent.transcription.models.catalogue import REPOSITORIES
 from bridge_agent.transcription.models.models import HUB
@@ -27,7 +28,7 @@ MODEL = "base"
 """What the demo hears with where nothing else is set: small, and quick on any machine."""
 LEFT_OUT = (
     "  – No transcription: the speech engine is not installed here. "
-    "Install it with  pip install 'audiobook-bridge-agent[speech]'  and start again."
+    f"Install it with  {INSTALL}  and start again."
 )
 _FETCH_S = 3600.0
 _HUB_S = 6.0

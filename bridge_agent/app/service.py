@@ -1,4 +1,4 @@
-"""Starting the Bridge by itself: a systemd user unit, a launchd agent, or a task at log-on.
+"""Starting the Bridge or a worker by itself: a systemd user unit, a launchd agent, or a task at log-on.
 
 Always as the user and in the user's session: keyring, network shares and mapped drives belong to it.
 """
@@ -13,25 +13,23 @@ from pathlib import Path
 
 from bridge_agent.base.errors import BridgeError
 
-LABEL = "org.audiobook-bridge.agent"
-TASK = "Audiobook Bridge"
 _LIMIT_S = 30.0
 
 _UNIT = """[Unit]
-Description=The Bridge, an agent beside your audiobooks
+Description={description}
 Wants=network-online.target
 After=network-online.target
 StartLimitIntervalSec=60
 StartLimitBurst=4
 
 [Service]
-Type=notify
+Type={type}
 ExecStart={command}
-WatchdogSec=90
+{more}
 Restart=on-failure
 RestartSec=5
 RestartPreventExitStatus=2
-TimeoutStopSec=20
+TimeoutStopSec={stop}
 UMask=0077
 NoNewPrivileges=yes
 
@@ -41,55 +39,109 @@ WantedBy=default.target
 
 
 @dataclass(frozen=True)
+class Role:
+    """What the system is to start, and what it is called on each system; `stop_s` is its time to end."""
+
+    name: str
+    description: str
+    command: str
+    unit: str
+    label: str
+    task: str
+    stop_s: int
+    unit_type: str
+    unit_more: str
+
+
+BRIDGE = Role(
+    name="The Bridge",
+    description="The Bridge, an agent beside your audiobooks",
+    command="run",
+    unit="bridge-agent",
+    label="org.audiobook-bridge.agent",
+    task="Audiobook Bridge",
+    stop_s=20,
+    unit_type="notify",
+    unit_more="WatchdogSec=90",
+)
+WORKER = Role(
+    name="The worker",
+    description="A worker that transcribes for the Bridge on another machine",
+    command="worker",
+    unit="bridge-worker",
+    label="org.audiobook-bridge.worker",
+    task="Audiobook Bridge worker",
+    # It ends the parts it has, which takes a slow machine minutes.
+    stop_s=600,
+    # Its first model may take longer to come than installing waits for a sign of it.
+    unit_type="exec",
+    # Its engines hear those parts until it ends them itself.
+    unit_more="KillMode=mixed",
+)
+
+
+@dataclass(frozen=True)
 class Service:
     """What is to be written where, and which commands make the system take it up."""
 
+    role: Role
     path: Path | None
     content: bytes
     commands: tuple[tuple[str, ...], ...]
     after: str
 
 
-def planned(system: str = sys.platform, home: Path | None = None) -> Service:
+def planned(system: str = sys.platform, home: Path | None = None, role: Role = BRIDGE) -> Service:
     """Return what installing means on a system; touches nothing."""
     home = home or Path.home()
-    command = (sys.executable, "-m", "bridge_agent", "run")
+    command = (sys.executable, "-m", "bridge_agent", role.command)
     if system == "darwin":
-        path = home / "Library" / "LaunchAgents" / f"{LABEL}.plist"
+        path = home / "Library" / "LaunchAgents" / f"{role.label}.plist"
         content = {
-            "Label": LABEL,
+            "Label": role.label,
             "ProgramArguments": list(command),
             "RunAtLoad": True,
             "KeepAlive": {"SuccessfulExit": False},
             "ProcessType": "Background",
+            "ExitTimeOut": role.stop_s,
         }
         target = f"gui/{os.getuid() if hasattr(os, 'getuid') else 0}"
         return Service(
+            role,
             path,
             plistlib.dumps(content),
             (("launchctl", "bootstrap", target, str(path)),),
-            f"launchctl bootout {target}/{LABEL} takes it away.",
+            f"launchctl bootout {target}/{role.label} takes it away.",
         )
     if system == "win32":
         line = subprocess.list2cmdline(command)
         return Service(
+            role,
             None,
             b"",
             (
-                ("schtasks", "/Create", "/F", "/SC", "ONLOGON", "/TN", TASK, "/TR", line),
-                ("schtasks", "/Run", "/TN", TASK),
+                ("schtasks", "/Create", "/F", "/SC", "ONLOGON", "/TN", role.task, "/TR", line),
+                ("schtasks", "/Run", "/TN", role.task),
             ),
-            f"schtasks /Delete /TN “{TASK}” takes it away.",
+            f"schtasks /Delete /TN “{role.task}” takes it away.",
         )
     quoted = " ".join(f'"{word}"' if " " in word else word for word in command)
+    unit = _UNIT.format(
+        description=role.description,
+        type=role.unit_type,
+        command=quoted,
+        more=role.unit_more,
+        stop=role.stop_s,
+    )
     return Service(
-        home / ".config" / "systemd" / "user" / "bridge-agent.service",
-        _UNIT.format(command=quoted).encode(),
+        role,
+        home / ".config" / "systemd" / "user" / f"{role.unit}.service",
+        unit.encode(),
         (
             ("systemctl", "--user", "daemon-reload"),
-            ("systemctl", "--user", "enable", "--now", "bridge-agent.service"),
+            ("systemctl", "--user", "enable", "--now", f"{role.unit}.service"),
         ),
-        "systemctl --user disable --now bridge-agent takes it away; without anybody logged in it runs after "
+        f"systemctl --user disable --now {role.unit} takes it away; without anybody logged in it runs after "
         "loginctl enable-linger.",
     )
 
@@ -110,15 +162,17 @@ def install(service: Service) -> list[str]:
             ) from error
         done.append(f"Wrote {service.path}.")
     for words in service.commands:
-        _run(words)
+        _run(words, service.role)
         done.append(f"Ran {' '.join(words)}.")
-    return [*done, "The Bridge runs now and at each log-on.", service.after]
+    return [*done, f"{service.role.name} runs now and at each log-on.", service.after]
 
 
-def _run(words: tuple[str, ...]) -> None:
+def _run(words: tuple[str, ...], role: Role) -> None:
     by_hand = f"run it by hand in your own session: {' '.join(words)}"
     if shutil.which(words[0]) is None:
-        raise BridgeError(f"This machine has no {words[0]}; start “bridge-agent run” in its own way instead.")
+        raise BridgeError(
+            f"This machine has no {words[0]}; start “bridge-agent {role.command}” in its own way instead."
+        )
     try:
         ended = subprocess.run(words, capture_output=True, text=True, timeout=_LIMIT_S, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:

@@ -33,7 +33,6 @@ from bridge_agent.transcription.transcripts import Kept, Transcripts, open_trans
 
 OWN_FOLDER = "command-line"
 """Where the command line works while a Bridge holds the data folder."""
-INSTALL = "pip install 'audiobook-bridge-agent[speech]'"
 
 Watch = Callable[[Transcription, str, str, float | None, float | None], None]
 """Called with the rooms, and a step with its message and how much of what is done."""
@@ -91,7 +90,7 @@ async def transcribe(
     """
     why = Wishes.of(settings).why_none()
     if why is not None:
-        raise BridgeError(why.replace("install the extra “speech”", f"install it with {INSTALL}"))
+        raise BridgeError(why)
     async with _rooms(settings, clock) as rooms:
 
         def progress(step: str, message: str, done: float | None, total: float | None) -> None:

@@ -1,8 +1,9 @@
-"""The JSON API of workers' tokens: invite, list, revoke."""
+"""The JSON API of workers' tokens: invite, list, pause, resume, revoke."""
 
 import msgspec
 from aiohttp import web
 
+from bridge_agent.page import joining
 from bridge_agent.page.parts import Parts, parts_of
 from bridge_agent.page.views_speech import no_engine
 from bridge_agent.web.bodies import id_in_path, read_json
@@ -24,12 +25,15 @@ def add_routes(app: web.Application) -> None:
     app.router.add_post("/api/workers/tokens", post_token)
     app.router.add_get("/api/workers/tokens", get_tokens)
     app.router.add_delete("/api/workers/tokens/{id}", delete_token)
+    app.router.add_post("/api/workers/tokens/{id}/pause", post_pause)
+    app.router.add_post("/api/workers/tokens/{id}/resume", post_resume)
 
 
 async def post_token(request: web.Request) -> web.StreamResponse:
     """Invite a worker: make a token, shown in this answer alone, and listen for workers."""
     body = await read_json(request, TokenBody)
-    invitation = await workers_of(parts_of(request)).invite(body.name, body.model)
+    parts = parts_of(request)
+    invitation = await workers_of(parts).invite(body.name, body.model)
     return json_response(
         {
             "id": invitation.id,
@@ -37,6 +41,7 @@ async def post_token(request: web.Request) -> web.StreamResponse:
             "token": invitation.token,
             "url": invitation.url,
             "fingerprint": invitation.fingerprint,
+            "model": joining.model_of(body.model, parts.settings),
         },
         status=201,
     )
@@ -70,11 +75,26 @@ async def delete_token(request: web.Request) -> web.StreamResponse:
     return no_content()
 
 
+async def post_pause(request: web.Request) -> web.StreamResponse:
+    """Give a worker no more parts; what it has it may finish."""
+    if not await workers_of(parts_of(request)).service.pause(id_in_path(request)):
+        raise no_such_worker()
+    return no_content()
+
+
+async def post_resume(request: web.Request) -> web.StreamResponse:
+    """Give a worker parts again that was paused or parked."""
+    if not await workers_of(parts_of(request)).service.resume(id_in_path(request)):
+        raise no_such_worker()
+    return no_content()
+
+
 def workers_of(parts: Parts) -> Workers:
     """Return the workers' room; raises ApiError 409 `no_speech` where there is no work to share."""
     if parts.workers is None:
         why = no_engine(parts.speech, parts.settings)
-        sentence = NOTHING if why is None else f"{why.sentence} Workers need one here too; install it first."
+        first = f"install it with {why.command}" if why is not None and why.command else "install it first"
+        sentence = NOTHING if why is None else f"{why.sentence} Workers need one here too; {first}."
         raise ApiError(409, "no_speech", sentence)
     return parts.workers
 

@@ -5,9 +5,11 @@ import shlex
 from dataclasses import dataclass
 
 from bridge_agent.settings import BridgeSettings
+from bridge_agent.transcription.engines.errors import INSTALL, PACKAGE
 
-PACKAGE = "audiobook-bridge-agent[speech]"
-IMAGE = "audiobook-bridge-agent:speech"
+IMAGE = "audiobook-bridge-agent:speech-gpu"
+STOP_S = 600
+"""How long a worker is left to end the parts it has before it is killed: a slow machine takes minutes."""
 CERTIFICATE = "bridge-workers.pem"
 """What the certificate is called when it is downloaded."""
 
@@ -57,15 +59,16 @@ def is_name(model: str) -> bool:
 def own(invited: Invited) -> tuple[Way, ...]:
     """Return the lines for our own worker; none of them holds the token, which it asks for."""
     return (
-        Way("pip", "Linux, macOS", f"pip install '{PACKAGE}' && {_command(invited)}"),
+        Way("pip", "Linux, macOS", f"{INSTALL} && {_command(invited)}"),
         Way("powershell", "Windows PowerShell", _powershell(invited)),
         Way(
             "docker",
             "Docker",
             _docker(invited),
             (
-                "packaging/docker says how the image is built, with --build-arg EXTRAS=[speech]. Leave out "
-                "--gpus all where there is no NVIDIA GPU.",
+                "packaging/docker says how the image is built, with --build-arg 'EXTRAS=[speech-gpu]', and "
+                "--gpus all needs the NVIDIA Container Toolkit.",
+                "Where there is no NVIDIA GPU, leave out --gpus all; an image built with [speech] will do.",
             ),
         ),
     )
@@ -102,8 +105,8 @@ def _quoted(text: str) -> str:
 
 def _docker(invited: Invited) -> str:
     # The image's health is that of a Bridge's page, and a worker has none.
-    words = ["docker", "run", "-it", "--no-healthcheck", "--gpus", "all", "-v", "bridge-worker:/config"]
-    words += ["-e", f"BRIDGE_WORKER_URL={invited.url}"]
+    words = ["docker", "run", "-it", "--no-healthcheck", "--gpus", "all", "--stop-timeout", str(STOP_S)]
+    words += ["-v", "bridge-worker:/config", "-e", f"BRIDGE_WORKER_URL={invited.url}"]
     if invited.fingerprint:
         words += ["-e", f"BRIDGE_WORKER_FINGERPRINT={invited.fingerprint}"]
     if invited.model:

@@ -60,6 +60,7 @@ def workers_page(
         can_invite=parts.workers is not None,
         no_engine=no_engine(parts.speech, parts.settings),
         listens=str(parts.settings.worker_listen),
+        opens=None if parts.settings.worker_listen.loopback else parts.settings.worker_listen.port,
         own_model=parts.settings.speech_model,
         same_model=joining.is_name(parts.settings.speech_model),
         typed=typed,

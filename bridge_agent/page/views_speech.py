@@ -7,11 +7,11 @@ from typing import Any
 
 from bridge_agent.page.speech import Speech, Who
 from bridge_agent.settings import BridgeSettings
+from bridge_agent.transcription.engines.errors import INSTALL
 from bridge_agent.web.rendering import filesize, span
 
 HERE = "this computer"
 """What the pipeline calls this machine's own engine."""
-INSTALL = "pip install 'audiobook-bridge-agent[speech]'"
 NOT_INSTALLED = "No speech engine is installed here, so this Bridge transcribes nothing yet."
 
 _TAIL = 170

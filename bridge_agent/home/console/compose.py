@@ -16,7 +16,7 @@ def compose_file(env: Mapping[str, str], roots: Iterable[str] = ()) -> str:
         "  bridge:",
         "    image: audiobook-bridge-agent",
         "    restart: unless-stopped",
-        '    ports: ["13380:13380"]',
+        '    ports: ["13380:13380", "13381:13381"]',
         "    environment:",
     ]
     lines += [f"      {name}: {_text(value)}" for name, value in env.items()]

@@ -183,7 +183,7 @@ class Decoder:
         except ChildGone as gone:
             self._busy.discard(child)
             raise DecoderUnavailable(
-                "The audio decoder does not start; install the extra “speech” again and look at the log."
+                "The audio decoder does not start; look at the log for why, and try again."
             ) from gone
         except BaseException:
             await self._end(child)

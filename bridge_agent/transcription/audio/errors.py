@@ -16,7 +16,7 @@ class AudioFailed(AudioError):
 
 
 class DecoderUnavailable(AudioError):
-    """There is no audio decoder on this machine; install the extra “speech”."""
+    """There is no audio decoder here; install it with pip install 'audiobook-bridge-agent[speech]'."""
 
     code = "decoder_unavailable"
 

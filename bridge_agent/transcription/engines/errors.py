@@ -2,6 +2,19 @@
 
 from bridge_agent.base.errors import BridgeError
 
+PACKAGE = "audiobook-bridge-agent[speech]"
+INSTALL = f"pip install '{PACKAGE}'"
+"""The command that gives a machine its engine, and its audio decoder."""
+
+
+def not_installed(lacking: str = "") -> str:
+    """Say that the engine is not installed here, with the command; `lacking` is what loading it fell on."""
+    what = f" ({lacking})" if lacking else ""
+    return (
+        f"The speech engine is not installed here{what}; install it with {INSTALL}, "
+        "or set BRIDGE_SPEECH_SERVER."
+    )
+
 
 class EngineError(BridgeError):
     """The speech engine failed; look at the log for what it said."""
@@ -10,7 +23,7 @@ class EngineError(BridgeError):
 
 
 class EngineUnavailable(EngineError):
-    """There is no speech engine on this machine; install the extra “speech”, or set BRIDGE_SPEECH_SERVER."""
+    """There is no speech engine on this machine that answers; look at the log for why."""
 
     code = "engine_unavailable"
 

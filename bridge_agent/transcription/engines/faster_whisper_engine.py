@@ -18,6 +18,7 @@ from bridge_agent.transcription.engines.base import (
     Setup,
     Stopped,
 )
+from bridge_agent.transcription.engines.errors import not_installed
 from bridge_agent.transcription.engines.packing import Packing, joined, padded
 from bridge_agent.transcription.model import RATE, EngineInfo, Segment, Span, Word
 
@@ -265,7 +266,4 @@ def _library(name: str) -> Any:  # noqa: ANN401 - a module of a library without 
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        raise Away(
-            f"The speech engine is not installed here ({error}); "
-            "install the extra “speech”, or set BRIDGE_SPEECH_SERVER."
-        ) from error
+        raise Away(not_installed(str(error))) from error

@@ -7,6 +7,7 @@ import psutil
 
 from bridge_agent.settings import BridgeSettings
 from bridge_agent.transcription.engines import scripted
+from bridge_agent.transcription.engines.errors import not_installed
 from bridge_agent.transcription.model import Value
 
 
@@ -43,10 +44,7 @@ class Wishes(Value, frozen=True):
         if self.processes == 0:
             return "BRIDGE_SPEECH_PROCESSES is 0: this machine leaves all speech to workers; invite one."
         if self.engine(self.model) == "faster-whisper" and importlib.util.find_spec("faster_whisper") is None:
-            return (
-                "The speech engine is not installed here; "
-                "install the extra “speech”, or set BRIDGE_SPEECH_SERVER."
-            )
+            return not_installed()
         return None
 
     def most_processes(self, device: str) -> int:

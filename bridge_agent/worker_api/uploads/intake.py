@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol
 from bridge_agent.base.errors import BridgeError
 from bridge_agent.base.threads import in_thread
 from bridge_agent.store import Database
+from bridge_agent.transcription.engines.errors import INSTALL
 from bridge_agent.worker_api.uploads import jobs
 from bridge_agent.worker_api.uploads.files import Files, gathered, receive
 from bridge_agent.worker_api.uploads.ids import new_id
@@ -138,7 +139,7 @@ class Intake:
     async def _audio(self, form: Form, upload: Upload) -> Accepted:
         speech = self.speech
         if speech is None:
-            raise Invalid("Nothing is transcribed here; install the extra “speech” on the Bridge first.")
+            raise Invalid(f"Nothing is transcribed here; give the Bridge its engine with {INSTALL} first.")
         job_id, source_id = new_id(), new_id()
         async with self._files.receiving(job_id) as aside:
             sha256, size = await receive(aside / source_id, upload.pieces, self._most_bytes)

@@ -64,6 +64,18 @@ def test_a_refusal_is_the_pages_own_sentence(tmp_path: Path, status: int, error:
     assert type(caught.value) is error
 
 
+def test_the_paths_name_every_folder_that_is_written_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("BRIDGE_WORKER_DATA_DIR", str(tmp_path / "worker"))
+    assert commands.paths(tmp_path, as_json=True) is ExitCode.DONE
+    told = json.loads(capsys.readouterr().out)
+    assert told["worker_data"] == str(tmp_path / "worker")
+    assert {"bridge_data", "home_server_data", "worker_data", "demo"} <= set(told)
+    commands.paths(tmp_path, as_json=False)
+    assert f"{tmp_path / 'worker'}\n" in capsys.readouterr().out
+
+
 def test_a_folder_without_a_bridge_is_one_to_try_later(tmp_path: Path) -> None:
     with pytest.raises(TryLater) as caught:
         commands.status(tmp_path, as_json=True)

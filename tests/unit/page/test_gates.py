@@ -49,6 +49,8 @@ ROUTES = [
     ("POST", "/api/mappings/1/check"),
     ("POST", "/api/workers/tokens"),
     ("DELETE", "/api/workers/tokens/1"),
+    ("POST", "/api/workers/tokens/1/pause"),
+    ("POST", "/api/workers/tokens/1/resume"),
     ("POST", "/workers/add"),
     ("POST", "/workers/1/pause"),
     ("POST", "/workers/1/resume"),

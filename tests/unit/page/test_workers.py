@@ -72,7 +72,7 @@ async def test_the_first_token_turns_the_listener_on_and_is_shown_once(shared: M
     page, workers = await shared()
     assert not workers.listener.on
     made = await invite(page, name="games-room", model="large-v3")
-    assert set(made) == {"id", "name", "token", "url", "fingerprint"}
+    assert set(made) == {"id", "name", "token", "url", "fingerprint", "model"}
     assert re.fullmatch(r"wrk_[A-Za-z0-9_-]{43}", made["token"])
     assert made["url"] == f"http://127.0.0.1:{workers.listener.port}"
     assert made["fingerprint"] is None
@@ -109,6 +109,30 @@ async def test_a_deleted_token_is_refused_at_its_next_call(shared: MakeShared):
     assert (await page.client.delete(f"/api/workers/tokens/{made['id']}")).status == 404
 
 
+async def test_the_answer_names_the_model_of_the_line_that_the_page_shows(shared: MakeShared):
+    page, _ = await shared(speech_model="medium")
+    assert (await invite(page, name="one"))["model"] == "medium"
+    assert (await invite(page, name="two", model="large-v3"))["model"] == "large-v3"
+    assert "BRIDGE_SPEECH_MODEL=medium bridge-agent worker" in (await send(page, "/workers/add", name="3"))[2]
+
+
+async def test_a_model_that_is_the_default_or_a_folder_of_this_machine_is_not_named(shared: MakeShared):
+    for page in ((await shared())[0], (await shared(speech_model="/srv/models/medium"))[0]):
+        assert (await invite(page, name="one"))["model"] is None
+
+
+async def test_a_worker_is_paused_and_resumed_by_the_api(shared: MakeShared):
+    page, _ = await shared()
+    route = f"/api/workers/tokens/{(await invite(page, name='gpu'))['id']}"
+    assert (await page.client.post(f"{route}/pause")).status == 204
+    assert [row["state"] for row in await listed(page)] == ["paused"]
+    assert (await page.client.post(f"{route}/resume")).status == 204
+    assert [row["state"] for row in await listed(page)] == ["offline"]
+    for deed in ("pause", "resume"):
+        answer = await page.client.post(f"/api/workers/tokens/99/{deed}")
+        assert (answer.status, (await answer.json())["error"]["code"]) == (404, "not_found")
+
+
 @pytest.mark.parametrize(
     ("body", "status", "code"),
     [
@@ -130,6 +154,14 @@ async def test_a_name_that_is_none_or_taken_is_refused(
 async def test_a_bridge_that_transcribes_nothing_invites_nobody(served: Page):
     answer = await served.client.post("/api/workers/tokens", json={"name": "gpu"})
     assert (answer.status, (await answer.json())["error"]["code"]) == (409, "no_speech")
+
+
+async def test_a_bridge_without_an_engine_says_with_what_to_install_it(
+    served: Page, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("bridge_agent.page.views_speech.find_spec", lambda _: None)
+    answer = await served.client.post("/api/workers/tokens", json={"name": "gpu"})
+    assert "pip install 'audiobook-bridge-agent[speech]'" in (await answer.json())["error"]["message"]
     assert await listed(served) == []
 
 
@@ -283,6 +315,14 @@ async def test_add_a_worker_shows_its_token_once_with_the_lines_for_every_kind(s
     ):
         assert line in text
     assert token[0] not in await show(page, "/workers/add")
+
+
+async def test_the_form_tells_which_port_to_open_unless_only_this_machine_reaches_it(shared: MakeShared):
+    told = "If this machine has a firewall, open port 13381 in it."
+    page, _ = await shared()
+    assert told in words_of(await show(page, "/workers"))
+    page, _ = await shared(worker_listen="127.0.0.1:13381")
+    assert "firewall" not in words_of(await show(page, "/workers"))
 
 
 async def test_a_failed_invitation_keeps_what_was_typed(shared: MakeShared):

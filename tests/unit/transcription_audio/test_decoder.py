@@ -175,10 +175,12 @@ async def test_an_idle_child_ends_and_gives_its_memory_back(decoder, tmp_path):
     assert children() == []
 
 
-async def test_without_the_decoders_library_the_sentence_names_the_extra(decoder, tmp_path, monkeypatch):
+async def test_without_the_decoders_library_the_sentence_has_the_command(decoder, tmp_path, monkeypatch):
     (tmp_path / "av.py").write_text("raise ImportError('not here')")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    with pytest.raises(DecoderUnavailable, match="install the extra “speech”"):
+    with pytest.raises(
+        DecoderUnavailable, match=r"install it with pip install 'audiobook-bridge-agent\[speech\]'"
+    ):
         await decoder.name()
 
 

@@ -20,7 +20,7 @@ from bridge_agent.transcription.engines import (
     wishes,
 )
 from bridge_agent.transcription.engines.base import Context, Fit, Setup
-from bridge_agent.transcription.engines.errors import OutOfMemory
+from bridge_agent.transcription.engines.errors import OutOfMemory, not_installed
 from bridge_agent.transcription.engines.limits import GIB, Limits, Speed
 from bridge_agent.transcription.engines.packing import Packing, joined, padded
 from bridge_agent.transcription.model import RATE, Span
@@ -226,9 +226,11 @@ def test_as_many_children_as_cores_less_one(monkeypatch):
     assert wishes.Wishes().most_processes("cpu") == 1
 
 
-def test_without_the_extra_there_is_a_sentence(monkeypatch):
+def test_without_the_extra_there_is_a_sentence_with_the_command(monkeypatch):
     monkeypatch.setattr(wishes.importlib.util, "find_spec", lambda name: None)
-    assert "install the extra “speech”" in (wishes.Wishes().why_none() or "")
+    said = wishes.Wishes().why_none() or ""
+    assert "not installed here; install it with pip install 'audiobook-bridge-agent[speech]'" in said
+    assert not_installed("No module named 'av'") == said.replace("here;", "here (No module named 'av');")
     assert wishes.Wishes(server="http://nas").why_none() is None
 
 

@@ -482,7 +482,9 @@ async def test_a_machine_without_a_decoder_waits_for_one(rig: Rig, monkeypatch):
 
     rig.decoder.name = named  # type: ignore[method-assign]
     _, running = await rig.start(rig.order(rig.book("ab")))
-    with pytest.raises(Trouble, match="install the extra “speech”") as caught:
+    with pytest.raises(
+        Trouble, match=r"install it with pip install 'audiobook-bridge-agent\[speech\]'"
+    ) as caught:
         await rig.finish(running)
     waiting = asyncio.create_task(caught.value.mended(rig.clock))
     await rig.pass_time(30)
