@@ -3,6 +3,7 @@
 import contextlib
 import faulthandler
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import BinaryIO
@@ -35,8 +36,13 @@ def _try(set_priority: object, value: object) -> None:
 def own_pipes() -> tuple[BinaryIO, BinaryIO]:
     """Take standard input and output for the protocol alone; return them.
 
-    Afterwards whatever a library prints goes to standard error, and whoever reads input finds none.
+    Afterwards whatever a library prints goes to standard error, and whoever reads input finds none. From now
+    on the end of its input alone ends this process: a Ctrl-C in a terminal, and the stop of a service, reach
+    children too, while their parent still wants to hear the parts in hand to their end.
     """
+    for name in ("SIGINT", "SIGTERM", "SIGBREAK"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
     if sys.platform == "win32":
         import msvcrt
 

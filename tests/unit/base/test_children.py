@@ -1,6 +1,8 @@
 """Child processes: asked, heard, ended, and what they leave behind."""
 
 import asyncio
+import signal
+import sys
 from collections.abc import AsyncIterator
 
 import psutil
@@ -84,3 +86,26 @@ def test_a_crash_in_native_code_is_told_from_an_end():
     assert not children.crashed(-9)
     assert not children.crashed(0)
     assert not children.crashed(None)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no signal reaches one process alone there")
+async def test_a_child_lives_through_what_a_terminal_sends_to_all_and_ends_with_its_input():
+    code = (
+        "from bridge_agent.base import manners\n"
+        "incoming, outgoing = manners.own_pipes()\n"
+        "while line := incoming.readline():\n"
+        "    outgoing.write(line)\n"
+        "    outgoing.flush()\n"
+    )
+    child = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", code, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+    )
+    assert child.stdin is not None
+    assert child.stdout is not None
+    for sent in (None, signal.SIGINT, signal.SIGTERM):
+        if sent is not None:
+            child.send_signal(sent)
+        child.stdin.write(b"still there\n")
+        assert await child.stdout.readline() == b"still there\n"
+    child.stdin.close()
+    assert await child.wait() == 0
