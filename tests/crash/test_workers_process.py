@@ -82,6 +82,23 @@ async def test_the_first_signal_lets_it_finish_and_the_second_gives_back(bridge:
     assert {each["error_code"] for task in tasks for each in task.failures} == {"given_back"}
 
 
+async def test_a_ctrl_c_that_reaches_the_children_too_lets_it_finish(bridge: Coordinator, start: Any):
+    tasks = [bridge.add(flac(n)) for n in range(2)]
+    worker = await start(BRIDGE_SPEECH_MODEL="scripted:slow=3")
+    await bridge.until(lambda: bridge.count("input") == 2)
+    await asyncio.sleep(1)
+    # As a terminal does it: all of its group at once.
+    group = [psutil.Process(worker.process.pid), *psutil.Process(worker.process.pid).children(recursive=True)]
+    assert len(group) >= 2
+    for process in group:
+        process.send_signal(signal.SIGINT)
+    await worker.until_said("Ending when what is being heard is handed in")
+    assert all(process.is_running() and process.status() != psutil.STATUS_ZOMBIE for process in group)
+    assert await worker.ends() == 0
+    assert [task.status for task in tasks] == ["completed", "pending"]
+    assert tasks[0].attempt == 1
+
+
 async def test_a_finished_part_survives_kill_9(bridge: Coordinator, start: Any):
     task = bridge.add(flac(0), seed=1)
 
