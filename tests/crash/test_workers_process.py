@@ -84,16 +84,18 @@ async def test_the_first_signal_lets_it_finish_and_the_second_gives_back(bridge:
 
 async def test_a_ctrl_c_that_reaches_the_children_too_lets_it_finish(bridge: Coordinator, start: Any):
     tasks = [bridge.add(flac(n)) for n in range(2)]
-    worker = await start(BRIDGE_SPEECH_MODEL="scripted:slow=3")
+    worker = await start(BRIDGE_SPEECH_MODEL="scripted:slow=4")
     await bridge.until(lambda: bridge.count("input") == 2)
-    await asyncio.sleep(1)
+    main = psutil.Process(worker.process.pid)
+    await bridge.until(lambda: any("engines.child" in " ".join(c.cmdline()) for c in main.children()))
+    await asyncio.sleep(1.5)
     # As a terminal does it: all of its group at once.
-    group = [psutil.Process(worker.process.pid), *psutil.Process(worker.process.pid).children(recursive=True)]
-    assert len(group) >= 2
-    for process in group:
+    children = main.children()
+    for process in (main, *children):
         process.send_signal(signal.SIGINT)
     await worker.until_said("Ending when what is being heard is handed in")
-    assert all(process.is_running() and process.status() != psutil.STATUS_ZOMBIE for process in group)
+    await asyncio.sleep(0.5)
+    assert [child.pid for child in main.children()] == [child.pid for child in children]
     assert await worker.ends() == 0
     assert [task.status for task in tasks] == ["completed", "pending"]
     assert tasks[0].attempt == 1
