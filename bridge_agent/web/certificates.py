@@ -4,6 +4,7 @@ import datetime
 import ipaddress
 import socket
 import ssl
+from collections.abc import Sequence
 from pathlib import Path
 
 from bridge_agent.base.clock import Clock
@@ -16,16 +17,21 @@ _RENEW = datetime.timedelta(days=30)
 
 
 def own(
-    folder: Path, clock: Clock, name: str, life: datetime.timedelta = BROWSERS_BELIEVE
+    folder: Path,
+    clock: Clock,
+    name: str,
+    life: datetime.timedelta = BROWSERS_BELIEVE,
+    hosts: Sequence[str] = (),
 ) -> tuple[Path, Path]:
     """Return a certificate and its key in a folder, made when there is none or it has nearly run out.
 
-    Touches the disk, and raises OSError.
+    It is good for this machine's names and addresses, and for `hosts` besides. Touches the disk, and raises
+    OSError.
     """
     certificate, key = folder / "certificate.pem", folder / "key.pem"
     if not (certificate.is_file() and key.is_file() and _lasts(certificate, clock)):
         private_folder(folder)
-        made, secret = _make(clock, name, life)
+        made, secret = _make(clock, name, life, hosts)
         write_private(key, secret)
         write_private(certificate, made)
     return certificate, key
@@ -47,6 +53,14 @@ def fingerprint(certificate: Path) -> str:
     return x509.load_pem_x509_certificate(certificate.read_bytes()).fingerprint(hashes.SHA256()).hex()
 
 
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
 def _lasts(path: Path, clock: Clock) -> bool:
     from cryptography import x509
 
@@ -57,7 +71,7 @@ def _lasts(path: Path, clock: Clock) -> bool:
     return found.not_valid_after_utc - clock.now() > _RENEW
 
 
-def _make(clock: Clock, name: str, life: datetime.timedelta) -> tuple[bytes, bytes]:
+def _make(clock: Clock, name: str, life: datetime.timedelta, hosts: Sequence[str]) -> tuple[bytes, bytes]:
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec
@@ -66,8 +80,12 @@ def _make(clock: Clock, name: str, life: datetime.timedelta) -> tuple[bytes, byt
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     now = clock.now()
-    names = [x509.DNSName(host) for host in sorted({"localhost", *machine_names()})]
-    addresses = [x509.IPAddress(ipaddress.ip_address(address)) for address in sorted(own_addresses())]
+    numbered = {host for host in hosts if _is_address(host)}
+    named = {host.lower() for host in hosts if host.isascii()} - numbered
+    names = [x509.DNSName(host) for host in sorted({"localhost", *machine_names(), *named})]
+    addresses = [
+        x509.IPAddress(ipaddress.ip_address(address)) for address in sorted({*own_addresses(), *numbered})
+    ]
     certificate = (
         x509.CertificateBuilder()
         .subject_name(subject)

@@ -115,7 +115,9 @@ class WorkerListener:
     async def _context(self) -> ssl.SSLContext:
         folder = self._settings.data_dir / FOLDER
         try:
-            certificate, key = await in_thread(certificates.own, folder, self._clock, _NAME, _LIFE)
+            public = urlsplit(self._settings.public_url).hostname
+            hosts = () if public is None else (public,)
+            certificate, key = await in_thread(certificates.own, folder, self._clock, _NAME, _LIFE, hosts)
             self.fingerprint = await in_thread(certificates.fingerprint, certificate)
             return await in_thread(certificates.context, certificate, key)
         except (OSError, ssl.SSLError) as error:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import aiohttp
 import pytest
+from cryptography import x509
 
 from bridge_agent.base.errors import BridgeError
 from bridge_agent.base.tasks import Tasks
@@ -86,6 +87,22 @@ async def test_it_listens_again_after_a_restart_with_the_same_certificate(
     assert (await _get(again.listener.url, trusting))[0] == 401
     der = ssl.PEM_cert_to_DER_cert((tmp_path / "worker-listener" / "certificate.pem").read_text())
     assert hashlib.sha256(der).hexdigest() == again.listener.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [("https://bridge.maple.home/x", "bridge.maple.home"), ("http://192.0.2.7:9", "192.0.2.7")],
+)
+async def test_the_certificate_is_good_for_the_address_that_workers_are_given(
+    opened: Open, tmp_path: Path, url: str, host: str
+) -> None:
+    await (await opened(worker_tls="on", public_url=url)).invite("gpu")
+    certificate = tmp_path / "worker-listener" / "certificate.pem"
+    found = x509.load_pem_x509_certificate(certificate.read_bytes())
+    names = found.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    listed = {str(each.value) for each in names}
+    assert host in listed
+    assert "localhost" in listed
 
 
 @pytest.mark.parametrize(
