@@ -5,19 +5,13 @@ import hashlib
 import importlib.util
 import io
 import json
-from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
 
-from bridge_agent.base.clock import SystemClock
-from bridge_agent.base.tasks import Tasks
-from bridge_agent.settings import BridgeSettings
-from bridge_agent.transcription.pipeline.opening import open_transcription
-from bridge_agent.worker_api.coordinator_v1.opening import open_coordinator
-from bridge_agent.worker_api.opening import open_members, open_workers
+from tests.fakes.work_host import host
 from tests.wire.coordinator_rig import Caller
 
 if importlib.util.find_spec("av") is None:
@@ -28,8 +22,9 @@ BOOK = Path(__file__).parents[2] / "bridge_agent/demo_library/Folk Tales/Stone S
 
 
 async def test_an_mp3_is_cut_at_its_pauses_and_comes_back_as_a_transcript(tmp_path: Path) -> None:
-    async with AsyncExitStack() as closing:
-        worker = await a_bridge(closing, tmp_path)
+    async with host(tmp_path, speech_processes=0) as bridge, aiohttp.ClientSession() as session:
+        invited = await bridge.workers.invite("w")
+        worker = await Caller(session, invited.url, invited.token).register("transcribe")
         answer = await worker.upload(
             ("workload", "transcribe"),
             ("parameters", '{"language": "en"}'),
@@ -48,33 +43,6 @@ async def test_an_mp3_is_cut_at_its_pauses_and_comes_back_as_a_transcript(tmp_pa
             ("workload", "transcribe"), ("file", "x.mp3", b"no audio" * 100, "audio/mpeg")
         )
         assert nothing.error == (400, "invalid input")
-
-
-async def a_bridge(closing: AsyncExitStack, folder: Path) -> Caller:
-    """Open the rooms as a Bridge does; return somebody who registered."""
-    clock, tasks = SystemClock(), Tasks("test")
-    settings = BridgeSettings.load(
-        {"BRIDGE_WORKER_LISTEN": "127.0.0.1:0", "BRIDGE_SPEECH_PROCESSES": "0"}, data_dir=folder
-    )
-    members = await open_members(settings, clock)
-    closing.push_async_callback(members.db.close)
-    rooms = await open_transcription(settings, clock, tasks, elsewhere=members.executors)
-    closing.push_async_callback(rooms.close)
-    workers = open_workers(settings, clock, tasks, rooms.pipeline, members)
-    coordinator = await open_coordinator(
-        settings, clock, tasks, workers.gate, workers.service, rooms.pipeline
-    )
-    workers.more_routes.append(coordinator.add_routes)
-    closing.push_async_callback(coordinator.close)
-    closing.push_async_callback(tasks.cancel)
-    closing.push_async_callback(workers.listener.stop)
-    await workers.start()
-    await coordinator.start()
-    invited = await workers.invite("w")
-    session = await closing.enter_async_context(aiohttp.ClientSession())
-    return await Caller(session, f"http://127.0.0.1:{workers.listener.port}", invited.token).register(
-        "transcribe"
-    )
 
 
 async def one_part(worker: Caller) -> float:

@@ -155,8 +155,8 @@ async def test_a_heartbeat_is_taken_from_the_owner_until_the_end(
     server: WireRig, rig: WorkRig, a: Caller, b: Caller
 ) -> None:
     await rig.offered("a")
-    id_ = (await a.claim())["id"]
-    last = ""
+    claimed = await a.claim()
+    id_, last = claimed["id"], claimed["heartbeatAt"]
     for step in ("", "downloaded", "transcribe"):
         if step:
             await a.post(f"jobs/{id_}/{step}", {"localSourcePath": "/x"})
