@@ -67,9 +67,15 @@ class WorkerApp:
         if self._worker is None:
             self._stopped_early.set()
             return
-        self._told(
-            "Ending when what is being heard is handed in; a second signal (Ctrl-C) gives it back at once."
-        )
+        if self._worker.refused:
+            self._told("Ending at once: the Bridge refuses this worker, so nothing can be handed in.")
+        elif self._worker.at_work:
+            self._told(
+                "Ending when what is being heard is handed in; a second signal (Ctrl-C) gives it back at "
+                "once."
+            )
+        else:
+            self._told("Ending: nothing is being heard.")
         self._worker.drain()
 
     def give_up(self) -> None:
@@ -104,7 +110,8 @@ class WorkerApp:
         decoder = Decoder(clock, self._tasks)
         closing.push_async_callback(decoder.stop)
         prepared = await check(pool, decoder, folder, settings.speech_model, settings.url, self._told)
-        gate = Gate(clock, settings.refused_retry_seconds)
+        ends = self._asked.once or self._asked.idle_exit
+        gate = Gate(clock, None if ends else settings.refused_retry_seconds)
         coordinator = Coordinator(settings.url, self._token, trusted, clock, gate)
         closing.push_async_callback(coordinator.close)
         tools = await self._tools(coordinator, Ear(pool, decoder, clock), prepared.info)

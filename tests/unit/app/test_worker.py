@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -11,6 +12,8 @@ from bridge_agent import __main__ as program
 from bridge_agent.app import commands, worker
 from bridge_agent.base import logs
 from bridge_agent.base.errors import ExitCode
+from bridge_agent.settings import WorkerSettings
+from tests.fakes.clock import FakeClock
 
 TOKEN = "wrk_" + "a" * 43
 Start = Callable[..., tuple[int, str]]
@@ -140,3 +143,26 @@ def test_what_no_worker_can_begin_with_is_told_at_the_start(
     assert sentence in said
     assert said.count("\n") == 1
     assert "a" * 43 not in said
+
+
+@pytest.mark.parametrize(
+    ("refused", "at_work", "sentence"),
+    [
+        (False, True, "Ending when what is being heard is handed in"),
+        (False, False, "Ending: nothing is being heard."),
+        (True, True, "Ending at once: the Bridge refuses this worker"),
+    ],
+)
+def test_a_signal_is_answered_by_what_it_comes_to(
+    tmp_path: Path, refused: bool, at_work: bool, sentence: str
+):
+    told: list[str] = []
+    drained: list[bool] = []
+    settings = WorkerSettings(data_dir=tmp_path, url="https://b:1", token=TOKEN)
+    app = worker.WorkerApp(settings, FakeClock(), worker.Asked(), told.append)
+    app._worker = SimpleNamespace(  # type: ignore[assignment]
+        refused=refused, at_work=at_work, drain=lambda: drained.append(True)
+    )
+    app.drain()
+    assert drained == [True]
+    assert [line.startswith(sentence) for line in told] == [True]
