@@ -97,8 +97,9 @@ def demo() -> None:
     raise typer.Exit(commands.run_demo())
 
 
-@app.command()
+@app.command(context_settings={"allow_extra_args": True})
 def worker(
+    context: typer.Context,
     url: Annotated[
         str | None, typer.Option(help="The Bridge's worker listener; else BRIDGE_WORKER_URL.")
     ] = None,
@@ -113,7 +114,6 @@ def worker(
     idle_exit: Annotated[bool, typer.Option("--idle-exit", help="End when there is no more work.")] = False,
     data_dir: WorkerDataDir = None,
     token: Annotated[str | None, typer.Option(hidden=True)] = None,
-    words: Annotated[list[str] | None, typer.Argument(hidden=True)] = None,
 ) -> None:
     """Transcribe parts of books for a Bridge on another machine, as “Add a worker” on its page invites.
 
@@ -122,7 +122,7 @@ def worker(
     """
     from bridge_agent.app import commands
 
-    if token is not None or words:
+    if token is not None or context.args:
         # Both are taken only so that no message of the parser's repeats a token.
         raise SettingsError(
             "A worker takes no word beside its options, and never its token as one, where others can read "

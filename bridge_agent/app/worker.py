@@ -81,7 +81,8 @@ class WorkerApp:
     def give_up(self) -> None:
         """Give everything back and end now."""
         if self._worker is not None:
-            self._told("Ending at once: what is being heard is given back.")
+            if self._worker.at_work:
+                self._told("Ending at once: what is being heard is given back.")
             self._worker.give_up()
 
     async def run(self) -> ExitCode:

@@ -159,7 +159,7 @@ class Worker:
             away = idle.away_for()
             self._not_yet(full_jitter(idle.away, self._mode.poll_s, _LONGEST_PAUSE_S))
             return Why.AWAY if ends and away > _AWAY_S else None
-        self._welcome()
+        self._welcome("; it waits for parts")
         idle.answered(found=claimed is not None)
         if claimed is None:
             if ends and not self._holds and idle.nobody():
@@ -178,14 +178,14 @@ class Worker:
             if self._is_the_end(error):
                 raise
         else:
-            self._welcome()
+            self._welcome("")
 
     def _is_the_end(self, error: Exception) -> bool:
         return isinstance(error, TokenRefused | WrongCertificate) and not self._tools.coordinator.stays
 
-    def _welcome(self) -> None:
+    def _welcome(self, next_step: str) -> None:
         if not self._welcomed:
-            _log.info("The Bridge at %s takes this worker; it waits for parts.", self._tools.coordinator.url)
+            _log.info("The Bridge at %s takes this worker%s.", self._tools.coordinator.url, next_step)
         self._welcomed = True
 
     async def _ask(self, *, again: bool) -> Claimed | None:

@@ -161,8 +161,14 @@ def test_a_signal_is_answered_by_what_it_comes_to(
     settings = WorkerSettings(data_dir=tmp_path, url="https://b:1", token=TOKEN)
     app = worker.WorkerApp(settings, FakeClock(), worker.Asked(), told.append)
     app._worker = SimpleNamespace(  # type: ignore[assignment]
-        refused=refused, at_work=at_work, drain=lambda: drained.append(True)
+        refused=refused,
+        at_work=at_work,
+        drain=lambda: drained.append(True),
+        give_up=lambda: drained.append(False),
     )
     app.drain()
     assert drained == [True]
     assert [line.startswith(sentence) for line in told] == [True]
+    app.give_up()
+    assert drained == [True, False]
+    assert told[1:] == (["Ending at once: what is being heard is given back."] if at_work else [])
