@@ -6,6 +6,8 @@ from pathlib import Path
 
 from bridge_agent.base.errors import BridgeError
 from bridge_agent.base.files import private_folder, write_private
+from bridge_agent.transcription.models.fetch import PARTIAL
+from bridge_agent.transcription.models.folders import MANIFEST
 
 MARKER = "bridge-worker"
 _SAYS = b"This folder is a Bridge worker's: it makes and removes files here by itself.\n"
@@ -33,11 +35,20 @@ def look(folder: Path) -> None:
     if MARKER in names:
         return
     made = names - _NOBODYS - {_SETTINGS, "worker.pid"}
-    if made and not (made <= _OWN and made & _SIGNS):
+    known = made & _SIGNS or (made == {"models"} and _downloaded(folder / "models"))
+    if made and not (made <= _OWN and known):
         raise NotAWorkers(
             f"The folder {folder} holds what no worker made, so nothing in it was touched; choose an empty "
             "or new folder with --data-dir or BRIDGE_WORKER_DATA_DIR."
         )
+
+
+def _downloaded(models: Path) -> bool:
+    """Tell whether all models of a folder came here by a download, as a cluster's worker leaves them."""
+    return models.is_dir() and all(
+        path.name == "hashes.json" or path.name.endswith(PARTIAL) or (path / MANIFEST).is_file()
+        for path in models.iterdir()
+    )
 
 
 def mark(folder: Path) -> None:

@@ -22,6 +22,7 @@ def fill(folder: Path, *names: str) -> None:
         ["bridge.db", "engine.json", "models/tiny/model.bin"],
         ["photos/one.jpg", "worker.lock", "worker.pid"],
         ["models/tiny/model.bin"],
+        ["models"],
     ],
 )
 def test_a_folder_with_anything_else_in_it_is_refused_and_left_as_it_is(tmp_path: Path, names: list[str]):
@@ -42,6 +43,7 @@ def test_a_folder_with_anything_else_in_it_is_refused_and_left_as_it_is(tmp_path
         [".DS_Store", "lost+found/x"],
         ["worker.lock", "worker.pid", "audio/x", "finished/y", "models/tiny/z", "logs/w", "worker.json"],
         ["engine.json", "models/tiny/z"],
+        ["models/tiny/bridge-model.json", "models/tiny/z", "models/base.partial/z", "models/hashes.json"],
         ["worker.lock", ".bridge-worker.x81h2"],
         [MARKER, "anything"],
     ],
