@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from bridge_agent import __version__
+from bridge_agent.base.errors import SettingsError
 
 app = typer.Typer(
     name="bridge-agent",
@@ -37,7 +38,12 @@ HomeDataDir = Annotated[
 ]
 WorkerDataDir = Annotated[
     Path | None,
-    typer.Option("--data-dir", help="The data folder; else BRIDGE_WORKER_DATA_DIR or the platform's own."),
+    # A folder that can't be read is told in the worker's own words, wherever its name came from.
+    typer.Option(
+        "--data-dir",
+        readable=False,
+        help="The worker's own data folder; else BRIDGE_WORKER_DATA_DIR or the platform's own.",
+    ),
 ]
 Worker = Annotated[str, typer.Argument(metavar="NAME|ID", help="Its name or id, as `token list` shows them.")]
 Listen = Annotated[str | None, typer.Option(help="Where to listen, as HOST:PORT.")]
@@ -94,8 +100,9 @@ def demo() -> None:
     raise typer.Exit(commands.run_demo())
 
 
-@app.command()
+@app.command(context_settings={"allow_extra_args": True})
 def worker(
+    context: typer.Context,
     url: Annotated[
         str | None, typer.Option(help="The Bridge's worker listener; else BRIDGE_WORKER_URL.")
     ] = None,
@@ -109,6 +116,7 @@ def worker(
     once: Annotated[bool, typer.Option("--once", help="Transcribe one part, then end.")] = False,
     idle_exit: Annotated[bool, typer.Option("--idle-exit", help="End when there is no more work.")] = False,
     data_dir: WorkerDataDir = None,
+    token: Annotated[str | None, typer.Option(hidden=True)] = None,
 ) -> None:
     """Transcribe parts of books for a Bridge on another machine, as “Add a worker” on its page invites.
 
@@ -117,6 +125,13 @@ def worker(
     """
     from bridge_agent.app import commands
 
+    if token is not None or context.args:
+        # Both are taken only so that no message of the parser's repeats a token.
+        raise SettingsError(
+            "A worker takes no word beside its options, and never its token as one, where others can read "
+            "it; type the token in when you are asked for it, or set BRIDGE_WORKER_TOKEN or "
+            "BRIDGE_WORKER_TOKEN_FILE."
+        )
     given = {"url": url, "fingerprint": fingerprint, "name": name, "hours": hours}
     raise typer.Exit(commands.run_worker(given, once, idle_exit, data_dir))
 

@@ -44,12 +44,14 @@ def run_worker(
     from bridge_agent.app import worker
 
     settings = WorkerSettings.load(os.environ, given, data_dir)
-    if settings.url and not settings.token:
-        settings = dataclasses.replace(settings, token=_ask_secretly("The worker's token: "))
-    _begin(settings, "worker")
-    clock = SystemClock()
-    asked = worker.Asked(once=once, idle_exit=idle_exit)
-    return asyncio.run(worker.run(worker.WorkerApp(settings, clock, asked, _on_terminal)))
+    worker.examine(settings)
+    with worker.held(settings.data_dir):
+        if not settings.token:
+            settings = dataclasses.replace(settings, token=_ask_secretly("The worker's token: "))
+        _begin(settings, "worker")
+        clock = SystemClock()
+        asked = worker.Asked(once=once, idle_exit=idle_exit)
+        return asyncio.run(worker.run(worker.WorkerApp(settings, clock, asked, _on_terminal)))
 
 
 def run_demo() -> ExitCode:

@@ -3,14 +3,14 @@
 import asyncio
 import contextlib
 import logging
-import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
 
 from bridge_agent import __version__
 from bridge_agent.base.clock import Clock
 from bridge_agent.base.errors import BridgeError, ExitCode, SettingsError
-from bridge_agent.base.files import private_folder
 from bridge_agent.base.processes import notify_manager, on_each_stop_signal
 from bridge_agent.base.tasks import Tasks
 from bridge_agent.base.threads import in_thread
@@ -24,6 +24,7 @@ from bridge_agent.transcription.models.models import Models
 from bridge_agent.worker.check import check
 from bridge_agent.worker.coordinator import Coordinator
 from bridge_agent.worker.ear import Ear
+from bridge_agent.worker.folder import clear_audio, look, mark
 from bridge_agent.worker.gate import Gate
 from bridge_agent.worker.hold import Tools
 from bridge_agent.worker.identity import Identity
@@ -48,16 +49,12 @@ class WorkerApp:
     """One worker process: `run` does everything; the signals are told to `drain` and `give_up`."""
 
     def __init__(self, settings: WorkerSettings, clock: Clock, asked: Asked, say: Say) -> None:
-        """Prepare; `say` prints for the person at the terminal. Raises SettingsError."""
-        if not settings.url:
-            raise SettingsError(
-                "BRIDGE_WORKER_URL is not set; copy the line that “Add a worker” on the Bridge’s page shows."
-            )
-        if not settings.token.strip():
-            raise SettingsError(
-                "There is no token; set BRIDGE_WORKER_TOKEN_FILE or BRIDGE_WORKER_TOKEN, or type it in."
-            )
+        """Prepare, in a folder that is held; `say` prints for the person at the terminal.
+
+        Raises SettingsError.
+        """
         self._settings = settings
+        self._token = _token(settings)
         self._clock = clock
         self._asked = asked
         self._say = say
@@ -70,15 +67,22 @@ class WorkerApp:
         if self._worker is None:
             self._stopped_early.set()
             return
-        self._told(
-            "Ending when what is being heard is handed in; a second signal (Ctrl-C) gives it back at once."
-        )
+        if self._worker.refused:
+            self._told("Ending at once: the Bridge refuses this worker, so nothing can be handed in.")
+        elif self._worker.at_work:
+            self._told(
+                "Ending when what is being heard is handed in; a second signal (Ctrl-C) gives it back at "
+                "once."
+            )
+        else:
+            self._told("Ending: nothing is being heard.")
         self._worker.drain()
 
     def give_up(self) -> None:
         """Give everything back and end now."""
         if self._worker is not None:
-            self._told("Ending at once: what is being heard is given back.")
+            if self._worker.at_work:
+                self._told("Ending at once: what is being heard is given back.")
             self._worker.give_up()
 
     async def run(self) -> ExitCode:
@@ -99,9 +103,6 @@ class WorkerApp:
     async def _open(self, closing: contextlib.AsyncExitStack) -> Worker:
         settings, clock = self._settings, self._clock
         folder = settings.data_dir
-        lock = FolderLock(folder, "worker")
-        lock.acquire()
-        closing.callback(lock.release)
         self._told(f"Worker {__version__} for the Bridge at {settings.url}; its data is in {folder}.")
         trusted = await in_thread(trust, settings)
         models = Models(folder / "models", self._tasks, ca_file=settings.ca_file)
@@ -110,27 +111,23 @@ class WorkerApp:
         decoder = Decoder(clock, self._tasks)
         closing.push_async_callback(decoder.stop)
         prepared = await check(pool, decoder, folder, settings.speech_model, settings.url, self._told)
-        token = settings.token.strip()
-        gate = Gate(clock, settings.refused_retry_seconds)
-        coordinator = Coordinator(settings.url, token, trusted, clock, gate)
+        ends = self._asked.once or self._asked.idle_exit
+        gate = Gate(clock, None if ends else settings.refused_retry_seconds)
+        coordinator = Coordinator(settings.url, self._token, trusted, clock, gate)
         closing.push_async_callback(coordinator.close)
         tools = await self._tools(coordinator, Ear(pool, decoder, clock), prepared.info)
-        identity = Identity(folder / "worker.json", coordinator, token, settings.name, prepared.info.model)
+        model = prepared.info.model
+        identity = Identity(folder / "worker.json", coordinator, self._token, settings.name, model)
         return Worker(tools, identity, self._mode())
 
     async def _tools(self, coordinator: Coordinator, ear: Ear, engine: EngineInfo) -> Tools:
         folder = self._settings.data_dir
         shelf, audio = Shelf(folder / "finished", self._clock), folder / "audio"
         try:
-            # What an earlier run was hearing is fetched anew.
-            await in_thread(shutil.rmtree, audio, ignore_errors=True)
-            await in_thread(private_folder, audio)
+            await in_thread(clear_audio, audio)
             await shelf.open()
         except OSError as error:
-            raise BridgeError(
-                f"The data folder {folder} can’t be written ({error.strerror}); mend its permissions, or "
-                "choose another one with --data-dir."
-            ) from error
+            raise _unwritable(folder, error) from error
         return Tools(
             clock=self._clock,
             tasks=self._tasks,
@@ -158,12 +155,68 @@ class WorkerApp:
             self._say(line)
 
 
+def examine(settings: WorkerSettings) -> None:
+    """Look for what no worker can begin with, before anything is made or asked for; raises SettingsError."""
+    if not settings.url:
+        raise SettingsError(
+            "BRIDGE_WORKER_URL is not set; copy the line that “Add a worker” on the Bridge’s page shows."
+        )
+    if "@" in urlsplit(settings.url).netloc:
+        # It is not repeated: what stands before the @ is a secret.
+        raise SettingsError(
+            "BRIDGE_WORKER_URL (--url) holds a name or password before an @; give the address alone, as the "
+            "invitation shows it, and the token at the prompt or by BRIDGE_WORKER_TOKEN."
+        )
+    if settings.speech_processes == 0:
+        raise SettingsError(
+            "BRIDGE_SPEECH_PROCESSES is 0, with which a worker could hear nothing; take it out here, or set "
+            "it to 1 or more."
+        )
+
+
+@contextlib.contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """Have a data folder for this worker alone; raises NotAWorkers, FolderInUse, BridgeError."""
+    lock = FolderLock(folder, "worker")
+    try:
+        try:
+            look(folder)
+            lock.acquire()
+            mark(folder)
+        except OSError as error:
+            raise _unwritable(folder, error) from error
+        yield
+    finally:
+        lock.release()
+
+
 async def run(app: WorkerApp) -> ExitCode:
     """Run a worker; the first signal drains it, the second gives its claims back, a third kills it."""
     on_each_stop_signal(asyncio.get_running_loop(), app.drain, app.give_up)
     code = await app.run()
     _log.info("Stopped.")
     return code
+
+
+def _token(settings: WorkerSettings) -> str:
+    token = settings.token.strip()
+    if not token:
+        raise SettingsError(
+            "There is no token; set BRIDGE_WORKER_TOKEN_FILE or BRIDGE_WORKER_TOKEN, or type it in."
+        )
+    if not all("!" <= letter <= "~" for letter in token):
+        raise SettingsError(
+            "The token holds a line break, a blank or another letter that no token has; copy it once more, "
+            "alone and whole, from where the invitation shows it."
+        )
+    return token
+
+
+def _unwritable(folder: Path, error: OSError) -> BridgeError:
+    return BridgeError(
+        f"The data folder {folder} can’t be used ({error.strerror}); mend its permissions, or choose another "
+        "one with --data-dir."
+    )
 
 
 def _wishes(settings: WorkerSettings) -> Wishes:

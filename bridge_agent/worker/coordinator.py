@@ -21,12 +21,12 @@ from bridge_agent.base.threads import in_thread
 from bridge_agent.protocol import coordinator as wire
 from bridge_agent.worker import answers, failures, lease
 from bridge_agent.worker.answers import Answer
-from bridge_agent.worker.errors import BadInput, BridgeAway, NotTaken, Unfit, WorkerUnknown
+from bridge_agent.worker.errors import BadInput, BridgeAway, NotTaken, Unfit, WorkerUnknown, WrongCertificate
 from bridge_agent.worker.gate import Gate
 from bridge_agent.worker.lease import Lease
 from bridge_agent.worker.trust import Trust
 
-_NOBODY = "00000000-0000-0000-0000-000000000000"
+_DOOR = "/jobs/00000000-0000-0000-0000-000000000000"
 _MOST_ANSWER = 1 << 20
 _MOST_INPUT = 1 << 30
 _PIECE = 256 << 10
@@ -101,6 +101,20 @@ class Coordinator:
         self._outage = Outage(_log, clock, f"Speaking to the Bridge at {url}")
         self._session: aiohttp.ClientSession | None = None
         self._questions = Questions()
+
+    @property
+    def refused(self) -> bool:
+        """Whether the Bridge refuses this worker's token, so that nothing can be told to it."""
+        return self._gate.refused
+
+    @property
+    def stays(self) -> bool:
+        """Whether a refusal is waited out, rather than this worker's end."""
+        return self._gate.stays
+
+    async def greet(self) -> None:
+        """Ask whether this worker is taken, which changes nothing there."""
+        await self._ask(wire.Message, "GET", _DOOR)
 
     async def register(self, wanted: wire.Registration) -> wire.Registered:
         """Make this worker known."""
@@ -202,7 +216,7 @@ class Coordinator:
 
     async def _accepted(self) -> bool:
         """Ask at a door that answers 404 whoever is welcome; raises BridgeAway."""
-        answer = await self._send("GET", f"/jobs/{_NOBODY}")
+        answer = await self._send("GET", _DOOR)
         if answer.status == 401 and answer.refusal() is not None:
             return False
         if answer.status == 200 or answer.refusal() is not None:
@@ -232,8 +246,11 @@ class Coordinator:
             streamed = take is not None and answer.status == 200
             found = None if streamed or answer.status == 204 else answers.value(answer, kind)
         except BridgeAway as away:
-            self._outage.failed(away.message)
+            # A worker that ends with this sentence tells it then.
+            if self._gate.stays or not isinstance(away, WrongCertificate):
+                self._outage.failed(away.message)
             raise
+        self._gate.welcome()
         self._outage.went_well()
         return answer, found
 

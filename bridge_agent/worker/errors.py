@@ -1,6 +1,6 @@
 """What a worker's questions to the Bridge can end with, other than their answer."""
 
-from bridge_agent.base.errors import BridgeError, TryLater
+from bridge_agent.base.errors import BridgeError, ExitCode, TryLater
 
 
 class BridgeAway(TryLater):
@@ -18,10 +18,12 @@ class WrongCertificate(BridgeAway):
     """The certificate is not the pinned one; take the fingerprint from a new invitation."""
 
     code = "wrong_certificate"
+    exit_code = ExitCode.FAILED
 
 
 class TokenRefused(BridgeError):
-    """The Bridge refuses this worker’s token; add the worker again on the Bridge’s page."""
+    """The Bridge refuses this worker’s token; add the worker again on the Bridge’s page, then start this
+    worker with the new token."""
 
     code = "token_refused"
 

@@ -99,7 +99,8 @@ class Hold:
     @property
     def name(self) -> str:
         """What the log calls it."""
-        return f"part {self._task.chunk_index} of {self._task.job_id[:8] or self._task.task_id[:8]}"
+        # A Bridge's ids differ at their end, and its page counts from one.
+        return f"part {self._task.chunk_index + 1} of {(self._task.job_id or self._task.task_id)[-8:]}"
 
     def give_back(self) -> None:
         """Let go of the part; if it is finished, its partial stays on the shelf."""
@@ -150,6 +151,8 @@ class Hold:
 
     async def _tell(self, code: str, message: str) -> None:
         """Tell the Bridge that the claim came to nothing; where that fails, the lease ends by itself."""
+        if self._tools.coordinator.refused:
+            return
         said = clean(message.replace(str(self._tools.folder), ""), wire.MOST_ERROR_BYTES)
         with contextlib.suppress(BridgeError, TimeoutError):
             async with asyncio.timeout(_TELL_S):

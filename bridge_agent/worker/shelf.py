@@ -2,6 +2,7 @@
 
 import contextlib
 import logging
+import re
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -14,6 +15,7 @@ from bridge_agent.base.threads import in_thread
 
 _KEEP = timedelta(days=7)
 _MOST = 200
+_OWN = re.compile(r"[0-9a-f]{40}\.json")
 
 _log = logging.getLogger(__name__)
 
@@ -93,6 +95,8 @@ class Shelf:
         private_folder(self._folder)
         found = []
         for path in sorted(self._folder.glob("*.json")):
+            if not _OWN.fullmatch(path.name):
+                continue
             try:
                 found.append(msgspec.json.decode(path.read_bytes(), type=Kept))
             except OSError as error:

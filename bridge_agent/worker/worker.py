@@ -8,7 +8,7 @@ from enum import Enum
 
 from bridge_agent.base.backoff import full_jitter
 from bridge_agent.base.errors import ExitCode
-from bridge_agent.base.hours import Hours
+from bridge_agent.base.hours import DAY_MINUTES, Hours
 from bridge_agent.base.tasks import Tasks, cancel_and_wait
 from bridge_agent.worker import leftover
 from bridge_agent.worker.appetite import AHEAD_S, wants_more
@@ -49,6 +49,7 @@ class Why(Enum):
     ENOUGH = "enough"
     NO_WORK = "no work"
     AWAY = "away"
+    CLOSED = "closed"
 
 
 class Worker:
@@ -67,8 +68,21 @@ class Worker:
         self._bad_in_a_row = 0
         self._not_before = 0.0
         self._welcomed = False
+        self._greeted = False
+        self._leftovers: list[asyncio.Task[bool]] = []
         self._warned = ""
         self._closed_said = False
+
+    @property
+    def refused(self) -> bool:
+        """Whether the Bridge refuses this worker, so that nothing can be handed in."""
+        return self._tools.coordinator.refused
+
+    @property
+    def at_work(self) -> bool:
+        """Whether there is something that is handed in before an end."""
+        begun = any(hold.stage in (Stage.HEARING, Stage.FINISHED) for hold in self._holds)
+        return begun or not all(task.done() for task in self._leftovers)
 
     def drain(self) -> None:
         """Claim nothing more, give back what is not begun, end when the rest is handed in."""
@@ -88,7 +102,7 @@ class Worker:
         Raises TokenRefused, WrongCertificate where that is found out before anything else.
         """
         waking = self._tasks.spawn(self._watch_sleep(), "watch over sleep")
-        leftovers = [
+        self._leftovers = [
             self._tasks.spawn(self._hand_in(kept), "leftover")
             for kept in self._tools.shelf
             if not kept.lost and kept.url == self._tools.coordinator.url
@@ -98,14 +112,17 @@ class Worker:
         try:
             await asyncio.wait({claiming, asked}, return_when=asyncio.FIRST_COMPLETED)
             why = claiming.result() if claiming.done() else Why.ASKED
-            await self._last_ones(leftovers)
+            await self._last_ones()
         finally:
-            # A claim that is on its way comes home first, and is given back.
+            # A claim that is on its way comes home first, and is given back; a refused worker has none.
             self._draining.set()
-            await asyncio.wait({claiming}, timeout=_GIVE_BACK_S)
+            await asyncio.wait({claiming}, timeout=0.0 if self.refused else _GIVE_BACK_S)
             await self._end_holds()
-            await cancel_and_wait(waking, claiming, asked, *leftovers)
+            await cancel_and_wait(waking, claiming, asked, *self._leftovers)
             await self._tasks.cancel()
+        if self.refused and why is not Why.ASKED:
+            raise TokenRefused
+        self._say(why)
         return self._verdict(why)
 
     # ---- claiming
@@ -114,7 +131,12 @@ class Worker:
         idle = Idle(self._clock)
         while not self._draining.is_set():
             self._tools.changed.clear()
-            if not self._open():
+            if not self._in_hours():
+                if not self._welcomed and not self._greeted:
+                    await self._greet()
+                if self._mode.once:
+                    return Why.CLOSED
+                self._say_closed()
                 await self._rest(6 * SLICE_S)
             elif (pause := self._not_before - self._clock.monotonic()) > 0:
                 await self._rest(pause)
@@ -130,16 +152,14 @@ class Worker:
         try:
             claimed = await self._ask(again=idle.away > 0)
         except (TokenRefused, BridgeAway, NotTaken) as error:
-            if isinstance(error, TokenRefused | WrongCertificate) and (ends or not self._welcomed):
+            if self._is_the_end(error):
                 raise
             if isinstance(error, NotTaken):
                 self._warn(error.message)
             away = idle.away_for()
             self._not_yet(full_jitter(idle.away, self._mode.poll_s, _LONGEST_PAUSE_S))
             return Why.AWAY if ends and away > _AWAY_S else None
-        if not self._welcomed:
-            _log.info("The Bridge at %s takes this worker; it waits for parts.", self._tools.coordinator.url)
-        self._welcomed = True
+        self._welcome("; it waits for parts")
         idle.answered(found=claimed is not None)
         if claimed is None:
             if ends and not self._holds and idle.nobody():
@@ -148,6 +168,25 @@ class Worker:
             return None
         self._take(claimed)
         return Why.ENOUGH if self._mode.once else None
+
+    async def _greet(self) -> None:
+        """Ask before a long wait, so that a wrong address or token is told now and not at its end."""
+        self._greeted = True
+        try:
+            await self._tools.coordinator.greet()
+        except (TokenRefused, BridgeAway) as error:
+            if self._is_the_end(error):
+                raise
+        else:
+            self._welcome("")
+
+    def _is_the_end(self, error: Exception) -> bool:
+        return isinstance(error, TokenRefused | WrongCertificate) and not self._tools.coordinator.stays
+
+    def _welcome(self, next_step: str) -> None:
+        if not self._welcomed:
+            _log.info("The Bridge at %s takes this worker%s.", self._tools.coordinator.url, next_step)
+        self._welcomed = True
 
     async def _ask(self, *, again: bool) -> Claimed | None:
         worker_id = await self._identity.get()
@@ -205,20 +244,31 @@ class Worker:
         free_in = self._tools.ear.next_free_in()
         return 6 * SLICE_S if free_in is None else max(0.5, free_in - AHEAD_S)
 
-    def _open(self) -> bool:
-        hours = self._mode.hours
-        if hours.open_at(self._clock.now().astimezone()):
+    def _in_hours(self) -> bool:
+        if self._mode.hours.open_at(self._clock.now().astimezone()):
             if self._closed_said:
-                _log.info("Its hours have come: this worker takes parts again.")
+                _log.info("Its hours have come: this worker takes parts.")
             self._closed_said = False
             return True
-        if not self._closed_said:
-            _log.info(
-                "Outside its hours (%s): this worker ends what it has begun and takes nothing new.", hours
-            )
-        self._closed_said = True
         self._give_back_unbegun()
         return False
+
+    def _say_closed(self) -> None:
+        if not self._closed_said:
+            does = "ends what it has begun, then waits" if self.at_work else "waits"
+            _log.info(
+                "Outside its hours (%s): this worker %s, and takes parts at %s.",
+                self._mode.hours, does, self._opens_at(),
+            )  # fmt: skip
+        self._closed_said = True
+
+    def _opens_at(self) -> str:
+        local = self._clock.now().astimezone()
+        minute = local.hour * 60 + local.minute
+        start = min(
+            (start for start, _ in self._mode.hours.spans), key=lambda at: (at - minute) % DAY_MINUTES
+        )
+        return f"{start // 60:02d}:{start % 60:02d}"
 
     async def _rest(self, seconds: float) -> None:
         """Rest until something changes; in slices, since timers stand still while the machine sleeps."""
@@ -229,16 +279,19 @@ class Worker:
 
     # ---- the end
 
-    async def _last_ones(self, leftovers: "list[asyncio.Task[bool]]") -> None:
+    async def _last_ones(self) -> None:
         """Wait for what is begun to be handed in; what is finished while the Bridge is away stays here."""
-        while not self._giving_up.is_set() and any(h.stage is not Stage.FINISHED for h in self._holds):
+        while not self._hurried() and any(h.stage is not Stage.FINISHED for h in self._holds):
             await self._change(SLICE_S)
         until = self._clock.monotonic() + _LAST_DELIVERY_S
-        while self._holds or not all(task.done() for task in leftovers):
+        while self._holds or not all(task.done() for task in self._leftovers):
             left = until - self._clock.monotonic()
-            if left <= 0 or self._giving_up.is_set():
+            if left <= 0 or self._hurried():
                 return
             await self._change(min(left, 1.0))
+
+    def _hurried(self) -> bool:
+        return self._giving_up.is_set() or self.refused
 
     async def _change(self, seconds: float) -> None:
         self._tools.changed.clear()
@@ -270,8 +323,26 @@ class Worker:
         tools = self._tools
         return await leftover.hand_in(kept, tools.shelf, tools.coordinator, self._clock, self._tasks)
 
+    def _say(self, why: Why) -> None:
+        """Say why it ends by itself."""
+        coordinator = self._tools.coordinator
+        if why is Why.NO_WORK:
+            _log.info("The Bridge has no part to hear for this worker just now: it ends.")
+        elif why is Why.AWAY:
+            _log.info(
+                "The Bridge at %s could not be asked for %d s: this worker ends.", coordinator.url, _AWAY_S
+            )
+        elif why is Why.CLOSED:
+            _log.info(
+                "Outside its hours (%s): this worker ends without a part; start it again at %s.",
+                self._mode.hours, self._opens_at(),
+            )  # fmt: skip
+        elif why is Why.ENOUGH:
+            handed_in = self._endings[Ending.DELIVERED] > 0
+            _log.info("Its one part is %s: this worker ends.", "handed in" if handed_in else "not handed in")
+
     def _verdict(self, why: Why) -> ExitCode:
-        if why is Why.AWAY:
+        if why in (Why.AWAY, Why.CLOSED):
             return ExitCode.TRY_LATER
         if self._mode.once and why is not Why.ASKED:
             if self._endings[Ending.DELIVERED]:

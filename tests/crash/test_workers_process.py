@@ -163,7 +163,7 @@ async def test_frozen_past_its_lease_it_sends_nothing_and_goes_on(bridge: Coordi
         ),
         ({"BRIDGE_SPEECH_MODEL": "no-such-model"}, [], 1, "No speech model is named “no-such-model”"),
         ({}, ["--once"], 75, "Stopped."),
-        ({}, ["--token", "wrk_x"], 2, "No such option"),
+        ({}, ["--token", "wrk_x"], 2, "BRIDGE_WORKER_TOKEN_FILE"),
     ],
 )
 async def test_it_says_by_its_exit_code_how_it_ended(

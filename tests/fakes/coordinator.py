@@ -83,6 +83,7 @@ class Coordinator:
         self.tasks: list[Task] = []
         self.workers: dict[str, dict[str, Any]] = {}
         self.token = TOKEN
+        self.job_id = "11111111-1111-1111-1111-111111111111"
         self.calls: list[tuple[str, str]] = []
         self.at: list[float] = []
         self.paused = False
@@ -295,7 +296,7 @@ class Coordinator:
         ends = self._now() + timedelta(seconds=task.ends - self.clock.monotonic())
         return {
             "task_id": task.id,
-            "job_id": "11111111-1111-1111-1111-111111111111",
+            "job_id": self.job_id,
             "chunk_index": task.index,
             "workload": "transcribe",
             "input": {"uri": f"/tasks/{task.id}/input", "sha256": hashlib.sha256(task.content).hexdigest()},

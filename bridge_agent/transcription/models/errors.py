@@ -1,6 +1,6 @@
 """What can be wrong with a model, as one sentence with the next step."""
 
-from bridge_agent.base.errors import BridgeError
+from bridge_agent.base.errors import BridgeError, ExitCode
 
 
 class ModelError(BridgeError):
@@ -25,3 +25,8 @@ class DownloadFailed(ModelError):
     """The speech model could not be downloaded; check this machine's way to the internet and try again."""
 
     code = "model_download_failed"
+
+    def __init__(self, sentence: str | None = None, *, later: bool = False) -> None:
+        """Hold the sentence, and whether waiting may mend it."""
+        super().__init__(sentence)
+        self.exit_code = ExitCode.TRY_LATER if later else ExitCode.FAILED

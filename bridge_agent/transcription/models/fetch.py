@@ -44,16 +44,25 @@ class Order(Value, frozen=True):
 
 
 class Step(Value, frozen=True):
-    """How far it is, in bytes; or at last whether it is `whole`, or what is wrong (`error`)."""
+    """How far it is, in bytes; or at last whether it is `whole`, or what is wrong (`error`).
+
+    `trouble` is why it is tried again just now; `later` tells of an error that waiting may mend.
+    """
 
     done: int = 0
     total: int = 0
     whole: bool = False
     error: str = ""
+    trouble: str = ""
+    later: bool = False
 
 
 class Failed(Exception):
-    """Trying again will not help; holds the sentence."""
+    """Trying again at once will not help; holds the sentence, and whether it may `later`."""
+
+    def __init__(self, sentence: str, *, later: bool = False) -> None:
+        super().__init__(sentence)
+        self.later = later
 
 
 class Dropped(Exception):
@@ -73,7 +82,8 @@ class _HttpsStaysHttps(urllib.request.HTTPRedirectHandler):
     def redirect_request(self, req, fp, code, msg, headers, newurl):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
         if req.full_url.startswith("https:") and not newurl.startswith("https:"):
             raise Failed(
-                "The hub sends on to an address without TLS, which is not followed; try again later."
+                "The hub sends on to an address without TLS, which is not followed; try again later.",
+                later=True,
             )
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
@@ -150,7 +160,9 @@ def _status(code: int, order: Order) -> Exception:
             f"The hub at {order.hub} has no model {order.repository} to give (status {code}); "
             "choose another model, or set BRIDGE_SPEECH_MODEL to a folder."
         )
-    return Failed(f"The hub at {order.hub} refuses the download (status {code}); try again later.")
+    return Failed(
+        f"The hub at {order.hub} refuses the download (status {code}); try again later.", later=True
+    )
 
 
 def _body(response: HTTPResponse) -> bytes:
@@ -219,7 +231,8 @@ class Download:
             partial.unlink()
         raise Failed(
             f"The file {file.name} of {self._order.repository} came damaged twice (its checksum is wrong); "
-            "try again later."
+            "try again later.",
+            later=True,
         )
 
     def _append(self, file: HubFile, revision: str, partial: Path) -> None:
@@ -265,8 +278,11 @@ class Download:
                 if tries >= self._order.tries:
                     raise Failed(
                         f"{what} ({error}); what has come is kept: check this machine's way to "
-                        f"{self._order.hub} and try again, or set BRIDGE_SPEECH_MODEL to a folder."
+                        f"{self._order.hub} and try again, or set BRIDGE_SPEECH_MODEL to a folder.",
+                        later=True,
                     ) from error
+                if tries == 1:
+                    self._say(Step(done=now, total=self._total, trouble=f"{what} ({error})"))
             self._wait(min(30.0, self._order.pause * 2.0 ** (tries - 1)))
 
     def _bytes(self) -> int:
@@ -339,7 +355,7 @@ def main() -> None:
     try:
         Download(order, _say, threading.Event().wait).run()
     except Failed as error:
-        _say(Step(error=str(error)))
+        _say(Step(error=str(error), later=error.later))
     except OSError as error:
         _say(
             Step(

@@ -100,7 +100,9 @@ class Models:
         watchers = self._watchers.setdefault(name, [])
         watchers.append(progress)
         if name not in self._running:
-            self._running[name] = self._tasks.spawn(self._fetch(name), f"download of the model {name}")
+            self._running[name] = self._tasks.spawn(
+                self._fetch(name), f"download of the model {name}", awaited=True
+            )
         running = self._running[name]
         try:
             await asyncio.shield(running)
@@ -134,7 +136,7 @@ class Models:
                 process.stdin.close()
             await process.wait()
         if not last.whole:
-            raise DownloadFailed(last.error or None)
+            raise DownloadFailed(last.error or None, later=last.later)
 
     async def _follow(self, process: asyncio.subprocess.Process, name: str, order: bytes) -> fetch.Step:
         assert process.stdin is not None
@@ -146,6 +148,9 @@ class Models:
             last = msgspec.json.decode(line, type=fetch.Step)
             if last.whole or last.error:
                 break
+            if last.trouble:
+                _log.warning("%s; it is tried again for a while.", last.trouble)
+                continue
             self._coming[name] = (last.done, last.total)
             for watcher in self._watchers.get(name, []):
                 watcher(last.done, last.total)

@@ -3,10 +3,12 @@
 import asyncio
 import hashlib
 import json
+import re
 
 import msgspec
 import pytest
 
+from bridge_agent.base.errors import ExitCode
 from bridge_agent.base.tasks import Tasks
 from bridge_agent.transcription.models import catalogue, fetch, folders
 from bridge_agent.transcription.models.errors import BrokenModel, DownloadFailed, UnknownModel
@@ -133,15 +135,23 @@ async def test_what_can_not_be_downloaded_is_said_and_nothing_counts_as_installe
 ):
     async with FakeHub(**({"files": FILES} | wrong)) as hub:
         models = models_of(tmp_path, tasks, hub)
-        with pytest.raises(DownloadFailed, match=sentence):
+        with pytest.raises(DownloadFailed, match=sentence) as failed:
             await models.get("tiny")
         assert await models.find("tiny") is None
+    lasting = "has no model" in sentence or "holds no" in sentence
+    assert failed.value.exit_code is (ExitCode.FAILED if lasting else ExitCode.TRY_LATER)
 
 
-async def test_no_way_to_the_hub_is_one_sentence_with_the_next_step(tmp_path, tasks, quick_order):
+async def test_no_way_to_the_hub_is_one_sentence_with_the_next_step(tmp_path, tasks, quick_order, caplog):
     models = Models(tmp_path, tasks, hub="http://127.0.0.1:1")
     with pytest.raises(DownloadFailed, match="check this machine's way to .* or set BRIDGE_SPEECH_MODEL"):
         await models.get("tiny")
+    # That it takes a while is said at once; the sentence itself is the caller's to tell.
+    [only] = [record for record in caplog.records if record.levelname in ("WARNING", "ERROR")]
+    assert re.fullmatch(
+        r"The hub can't be reached \(.*refused.*\); it is tried again for a while\.", only.message
+    )
+    assert only.exc_info is None
 
 
 async def test_two_who_want_one_model_share_its_download(tmp_path, tasks):

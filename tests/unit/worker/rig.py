@@ -97,7 +97,8 @@ class Rig:
 
     async def start(self, **mode: Any) -> None:
         """Start a worker as a process would."""
-        coordinator = self.coordinator()
+        ends = mode.get("once") or mode.get("idle_exit")
+        coordinator = self.coordinator(None if ends else 60.0)
         self.shelf = Shelf(self.folder / "finished", self.clock)
         await self.shelf.open()
         ear = Ear(self.pool, FakeDecoder(), self.clock)
@@ -117,9 +118,9 @@ class Rig:
         self.worker = Worker(tools, identity, Mode(**mode))
         self.running = asyncio.create_task(self.worker.run())
 
-    def coordinator(self) -> Coordinator:
+    def coordinator(self, retry_s: float | None = 60.0) -> Coordinator:
         """Return a client of the coordinator."""
-        gate = Gate(self.clock, 60.0)
+        gate = Gate(self.clock, retry_s)
         client = Coordinator(self.bridge.url, TOKEN, self.trust, self.clock, gate, short=Limits(2, 1, 2))
         self._open.append(client)
         return client

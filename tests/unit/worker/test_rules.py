@@ -152,11 +152,14 @@ async def test_the_shelf_forgets_what_was_lost_long_ago_and_what_can_t_be_read(t
     await shelf.keep(undelivered)
     await shelf.lost(old)
     await shelf.lost(new)
-    (tmp_path / "broken.json").write_text("{")
+    broken, foreign = tmp_path / f"{'ab' * 20}.json", tmp_path / "notes.json"
+    for path in (broken, foreign):
+        path.write_text("{")
     again = Shelf(tmp_path, clock)
     await again.open()
     assert sorted((one.task_id, one.lost) for one in again) == [("2", True), ("3", False)]
-    assert not (tmp_path / "broken.json").exists()
+    assert not broken.exists()
+    assert foreign.exists()
     assert again.find(new.key) is not None
     assert again.find(old.key) is None
 

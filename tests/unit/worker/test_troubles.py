@@ -13,7 +13,9 @@ import pytest
 from aiohttp import web
 
 from bridge_agent.base.errors import ExitCode
-from bridge_agent.worker.errors import WrongCertificate
+from bridge_agent.worker.coordinator import Coordinator
+from bridge_agent.worker.errors import BridgeAway, TokenRefused, WrongCertificate
+from bridge_agent.worker.gate import Gate
 from tests.fakes import coordinator as fake
 from tests.fakes.coordinator import TOKEN
 from tests.fakes.tls import server_context
@@ -331,10 +333,14 @@ async def test_the_token_goes_to_no_other_origin(rig: Rig):
     assert task.failures[0]["error_code"] == "input_refused"
 
 
-async def test_without_an_answer_a_worker_that_ends_by_itself_says_try_later(rig: Rig):
+async def test_without_an_answer_a_worker_that_ends_by_itself_says_try_later(
+    rig: Rig, caplog: pytest.LogCaptureFixture
+):
+    caplog.set_level(logging.INFO)
     await rig.bridge.unplug()
     await rig.start(idle_exit=True)
     assert await rig.ends() is ExitCode.TRY_LATER
+    assert "could not be asked for 30 s: this worker ends." in said(caplog)[-1]
 
 
 async def test_a_task_of_another_kind_is_left_to_others(rig: Rig):
@@ -382,12 +388,15 @@ class TestPinned:
         assert await secure.ends() is ExitCode.DONE
         assert task.status == "completed"
 
-    async def test_another_certificate_is_told_nothing(self, secure: Rig):
+    async def test_another_certificate_is_told_nothing(self, secure: Rig, caplog: pytest.LogCaptureFixture):
         secure.trust = aiohttp.Fingerprint(b"\0" * 32)
         await secure.start()
-        with pytest.raises(WrongCertificate, match="not the pinned one, so nothing was sent"):
+        with pytest.raises(WrongCertificate, match="not the pinned one, so nothing was sent") as ended:
             await secure.ends()
         assert secure.bridge.calls == []
+        # Waiting does not help, and who ends with a sentence has not told it before.
+        assert ended.value.exit_code is ExitCode.FAILED
+        assert caplog.records == []
 
     async def test_without_a_pin_an_unknown_certificate_is_not_trusted(self, secure: Rig):
         secure.trust = True
@@ -434,3 +443,39 @@ async def test_asked_to_end_while_its_token_is_refused_it_ends_at_once(rig: Rig)
     rig.worker.drain()
     # The wait for a claim that may be under way is in true seconds.
     assert await rig.ends(6) is ExitCode.DONE
+
+
+async def test_asked_to_end_with_a_part_that_a_refusal_keeps_here_it_ends_at_once(rig: Rig):
+    rig.bridge.add(audio("one"))
+    rig.pool.hold.clear()
+    await rig.start()
+    await rig.bridge.until(lambda: len(rig.pool.contexts) == 1)
+    rig.bridge.token = "another"
+    rig.pool.hold.set()
+    worker = rig.worker
+    assert worker is not None
+    await rig.bridge.until(lambda: worker.refused and rig.kept != [])
+    began = rig.clock.monotonic()
+    worker.drain()
+    assert await rig.ends(3) is ExitCode.DONE
+    assert rig.clock.monotonic() - began < 15
+    assert len(rig.kept) == 1
+
+
+async def test_a_refusal_while_it_hears_its_one_part_ends_it(rig: Rig):
+    rig.bridge.add(audio("one"))
+    rig.pool.hold.clear()
+    await rig.start(once=True)
+    await rig.bridge.until(lambda: len(rig.pool.contexts) == 1)
+    rig.bridge.token = "another"
+    with pytest.raises(TokenRefused, match="then start this worker with the new token"):
+        await rig.ends()
+
+
+async def test_a_listener_that_speaks_http_is_told_as_such(rig: Rig):
+    client = Coordinator(
+        rig.bridge.url.replace("http:", "https:"), TOKEN, True, rig.clock, Gate(rig.clock, 60.0)
+    )
+    with pytest.raises(BridgeAway, match=r"does not speak https; begin BRIDGE_WORKER_URL with http://"):
+        await client.greet()
+    await client.close()

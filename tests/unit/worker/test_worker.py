@@ -197,16 +197,90 @@ async def test_outside_its_hours_it_takes_nothing_and_gives_back_what_is_not_beg
     claims = rig.bridge.count("claim")
     await rig.clock.sleep(40)
     assert rig.bridge.count("claim") == claims
-    assert sum("Outside its hours" in record.message for record in caplog.records) == 1
+    [told] = [record.message for record in caplog.records if "Outside its hours" in record.message]
+    opens = f"{minute // 60:02d}:{minute % 60:02d}"
+    assert told.endswith(f"this worker ends what it has begun, then waits, and takes parts at {opens}.")
 
 
-async def test_a_refused_token_is_confirmed_at_another_door_and_ends_a_new_worker(rig: Rig):
+def closed_now(rig: Rig) -> tuple[Hours, str]:
+    """Return hours that begin in two hours, and when that is."""
+    hour = (rig.clock.now().astimezone().hour + 2) % 24
+    return Hours(((hour * 60, hour * 60 + 30),)), f"{hour:02d}:00"
+
+
+async def test_a_wrong_token_is_told_at_the_start_outside_its_hours_too(rig: Rig):
     rig.bridge.token = "another"
-    await rig.start()
+    await rig.start(hours=closed_now(rig)[0])
+    with pytest.raises(TokenRefused, match="then start this worker with the new token"):
+        await rig.ends()
+
+
+async def test_outside_its_hours_it_asks_once_and_says_until_when_it_waits(
+    rig: Rig, caplog: pytest.LogCaptureFixture
+):
+    caplog.set_level(logging.INFO)
+    rig.bridge.add(audio("x"))
+    hours, opens = closed_now(rig)
+    await rig.start(hours=hours)
+    await rig.bridge.until(lambda: rig.bridge.count("jobs") >= 1)
+    await rig.clock.sleep(120)
+    assert [name for _, name in rig.bridge.calls] == ["jobs"]
+    told = [record.message for record in caplog.records]
+    assert sum("takes this worker" in line for line in told) == 1
+    assert sum(line.endswith(f"this worker waits, and takes parts at {opens}.") for line in told) == 1
+
+
+async def test_once_outside_its_hours_says_so_and_ends(rig: Rig, caplog: pytest.LogCaptureFixture):
+    caplog.set_level(logging.INFO)
+    rig.bridge.add(audio("x"))
+    hours, opens = closed_now(rig)
+    await rig.start(hours=hours, once=True)
+    assert await rig.ends() is ExitCode.TRY_LATER
+    assert f"ends without a part; start it again at {opens}." in caplog.text
+    assert rig.bridge.count("claim") == 0
+
+
+@pytest.mark.parametrize(
+    ("mode", "parts", "said"),
+    [
+        ({"once": True}, 0, "has no part to hear for this worker just now: it ends."),
+        ({"idle_exit": True}, 0, "has no part to hear for this worker just now: it ends."),
+        ({"once": True}, 1, "Its one part is handed in: this worker ends."),
+    ],
+)
+async def test_a_worker_that_ends_by_itself_says_why(
+    rig: Rig, caplog: pytest.LogCaptureFixture, mode: dict[str, bool], parts: int, said: str
+):
+    caplog.set_level(logging.INFO)
+    for number in range(parts):
+        rig.bridge.add(audio(f"part{number}"))
+    await rig.start(**mode)
+    await rig.ends()
+    assert sum(said in record.message for record in caplog.records) == 1
+
+
+async def test_a_part_is_called_by_the_end_of_its_book_s_id_and_counted_from_one(
+    rig: Rig, caplog: pytest.LogCaptureFixture
+):
+    caplog.set_level(logging.INFO)
+    rig.bridge.job_id = "ed8927ba-1111-8111-8111-00000000002a"
+    rig.bridge.add(audio("x"))
+    await rig.start(once=True)
+    await rig.ends()
+    assert "part 1 of 0000002a is heard" in caplog.text
+
+
+@pytest.mark.parametrize("once", [True, False])
+async def test_a_refused_token_is_confirmed_at_another_door_and_ends_a_new_worker(
+    rig: Rig, caplog: pytest.LogCaptureFixture, once: bool
+):
+    rig.bridge.token = "another"
+    await rig.start(once=once)
     with pytest.raises(TokenRefused, match="add the worker again"):
         await rig.ends()
     assert [name for _, name in rig.bridge.calls] == ["register", "jobs"]
     assert rig.bridge.at[1] - rig.bridge.at[0] >= 4
+    assert "asked again" not in caplog.text
 
 
 async def test_a_token_refused_later_is_asked_about_seldom_and_taken_up_again(
