@@ -30,11 +30,17 @@ app.add_typer(service_app, name="service")
 
 DataDir = Annotated[
     Path | None,
-    typer.Option("--data-dir", help="The data folder; else BRIDGE_DATA_DIR or the platform's own."),
+    typer.Option(
+        "--data-dir", readable=False, help="The data folder; else BRIDGE_DATA_DIR or the platform's own."
+    ),
 ]
 HomeDataDir = Annotated[
     Path | None,
-    typer.Option("--data-dir", help="The data folder; else BRIDGE_HOME_DATA_DIR or the platform's own."),
+    typer.Option(
+        "--data-dir",
+        readable=False,
+        help="The data folder; else BRIDGE_HOME_DATA_DIR or the platform's own.",
+    ),
 ]
 WorkerDataDir = Annotated[
     Path | None,
