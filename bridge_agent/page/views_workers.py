@@ -49,7 +49,7 @@ def row(worker: Worker) -> Row:
         tag=_TAGS[state],
         facts=_facts(worker),
         on=_on(worker["on"]),
-        trouble=_parked(worker["reason"] or "") if state == "parked" else "",
+        trouble=_trouble(worker["reason"] or ""),
         seen=seen,
         unseen="" if seen else "has not called in yet",
         can_pause=state not in ("paused", "parked"),
@@ -138,8 +138,10 @@ def _parts(count: int, title: str) -> str:
     return f"{counted(count).capitalize()} part{'s' if count > 1 else ''} of {title or 'a book'}"
 
 
-def _parked(reason: str) -> str:
-    return f"{reason[:1].upper()}{reason[1:].rstrip('.')}." if reason else ""
+def _trouble(reason: str) -> str:
+    if not reason:
+        return ""
+    return f"{reason[:1].upper()}{reason[1:]}" + ("" if reason.endswith((".", ".”")) else ".")
 
 
 def _names(names: Sequence[str]) -> str:

@@ -65,7 +65,7 @@ class WorkService:
         self._desk = pipeline.desk
         self._tasks = spawner
         self._failing = Failing(clock, pipeline, tokens, self._wanted)
-        self._watching = Watching(clock, pipeline, tokens, self.holds)
+        self._watching = Watching(clock, pipeline, tokens, self.holds, self._failing.hindrance)
         longest_s = max(settings.worker_lease_seconds, settings.worker_stale_seconds)
         self._sweeping = Sweeping(clock, pipeline, self.holds, self._watching, longest_s)
         self._sweep: asyncio.Task[None] | None = None
@@ -236,10 +236,12 @@ class WorkService:
         failing = self._failing.fail(before, worker, clean(message, 500), retryable=retryable)
         return await self._tasks.shielded(failing, "failure")
 
-    async def give_back(self, ref: Claim) -> None:
-        """Take a part back that a worker gives up without anybody's fault; raises LeaseLost."""
-        if await self._tasks.shielded(self._desk.give_back(ref), "give back") is None:
-            raise LeaseLost
+    async def give_back(self, ref: Claim, worker: WorkerId | None = None, reason: str = "") -> None:
+        """Take a part back that a worker gives up without the part's fault; raises LeaseLost.
+
+        With a `reason` something keeps the worker from its work; without one it ends, or was never told.
+        """
+        await self._tasks.shielded(self._give_back(ref, worker, clean(reason, 500).strip()), "give back")
 
     # ---- workers
 
@@ -266,6 +268,13 @@ class WorkService:
         return await self._tasks.shielded(self._revoke(token_id), "revoke")
 
     # ---- inside
+
+    async def _give_back(self, ref: Claim, worker: WorkerId | None, reason: str) -> None:
+        if await self._desk.give_back(ref) is None:
+            raise LeaseLost
+        if worker is not None and reason:
+            await self._failing.gave_back(worker, reason)
+            self._changed()
 
     async def _hand_in(self, ref: Claim, worker: WorkerId, heard: Partial, result: PartResult) -> Task:
         now = to_text(self._clock.now())
@@ -306,6 +315,7 @@ class WorkService:
                 lease = await self._from_straggler(worker, wanted, notes, terms)
             if lease is None or lease.task.holder is not None:
                 if lease is not None:
+                    self._failing.claimed(worker.token_id)
                     self._watching.began(lease.task)
                     self._changed()
                 return lease

@@ -1,5 +1,7 @@
 """Watching: what workers do, told to whoever watches the books, and how the workers are shown."""
 
+from collections.abc import Callable
+
 from bridge_agent.base.clock import Clock
 from bridge_agent.transcription.pipeline.live import Live
 from bridge_agent.transcription.pipeline.pipeline import Pipeline
@@ -12,11 +14,20 @@ from bridge_agent.worker_api.tokens import Member, Tokens
 class Watching:
     """Keeps the views of books and workers up to date."""
 
-    def __init__(self, clock: Clock, pipeline: Pipeline, tokens: Tokens, holds: Holds) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        pipeline: Pipeline,
+        tokens: Tokens,
+        holds: Holds,
+        hindrance: Callable[[int], str],
+    ) -> None:
+        """Watch; `hindrance` says what keeps a token's workers from their work."""
         self._clock = clock
         self._pipeline = pipeline
         self._tokens = tokens
         self._holds = holds
+        self._hindrance = hindrance
         self._done: dict[int, int] = {}
         self._speeds: dict[int, float] = {}
 
@@ -71,7 +82,7 @@ class Watching:
             device=member.device,
             speed=round(self._speeds.get(member.id, 0.0), 2),
             parts_done=self._done.get(member.id, 0),
-            reason=member.parked or "",
+            reason=member.parked or self._hindrance(member.id),
             on=tuple(self._on(hold) for hold in holds),
         )
 

@@ -76,6 +76,13 @@ def test_every_state_is_a_word_with_a_mark_and_can_be_turned(state: str):
     assert row.can_resume == (state in ("paused", "parked")) != row.can_pause
 
 
+@pytest.mark.parametrize("state", ["idle", "working", "parked"])
+def test_what_keeps_a_worker_from_its_work_stands_on_its_row(state: str):
+    row = views_workers.row(worker(state=state, reason="it gives its parts back: “No model is here.”"))
+    assert row.trouble == "It gives its parts back: “No model is here.”"
+    assert views_workers.row(worker(state=state)).trouble == ""
+
+
 def test_this_computer_says_what_it_is_on_and_how_fast(tmp_path: Path):
     pipeline = speech.FakePipeline()
     pipeline.book("s/1", title="Emma", at_work={HERE: 2, "gpu": 1}, speeds={HERE: 12.4, "gpu": 50.0})

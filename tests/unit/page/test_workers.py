@@ -78,7 +78,7 @@ async def test_the_first_token_turns_the_listener_on_and_is_shown_once(shared: M
     assert made["fingerprint"] is None
     assert await call(made["url"], made["token"]) == 204
     (row,) = await listed(page)
-    assert set(row) == {"id", "name", "model", "created_at", "last_seen_at", "state"}
+    assert set(row) == {"id", "name", "model", "created_at", "last_seen_at", "state", "reason"}
     assert (row["id"], row["name"], row["model"], row["state"]) == (
         made["id"],
         "games-room",
