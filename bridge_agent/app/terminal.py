@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from bridge_agent.base.clock import from_text
+from bridge_agent.page import views_jobs
 
 _MARKS = {"ok": "✓", "warn": "!", "bad": "✕"}
 _WORKERS = {"working": "●", "idle": "✓", "parked": "!", "paused": "‖"}
@@ -31,9 +32,9 @@ def status_lines(status: Mapping[str, Any]) -> Iterable[str]:
         if worker.get("reason"):
             yield f"    {worker['reason']}"
     for job in status["jobs"]["running"]:
-        progress = job.get("progress") or {}
-        doing = _KINDS.get(job["kind"], job["kind"])
-        yield f"● {doing} {job['path']}: {progress.get('message') or job['state']}"
+        tag, doing = views_jobs.tag(job["state"]), _KINDS.get(job["kind"], job["kind"])
+        state = "" if job["state"] == "running" else f" {tag.word}:"
+        yield f"{tag.mark} {doing} {job['path']}:{state} {views_jobs.sentence(job)}"
     if not status["jobs"]["running"]:
         yield "No job is running."
 

@@ -42,3 +42,8 @@ def test_a_library_is_called_by_its_name_and_its_place_here():
 def test_what_runs_is_said_in_words():
     assert lines(running=[JOB])[-1] == "● Verifying A/B: Holding, as asked"
     assert lines()[-1] == "No job is running."
+
+
+def test_a_job_that_waits_for_a_person_says_for_what():
+    waits = {**JOB, "state": "needs_attention", "error": "Connect the drive; then it goes on."}
+    assert lines(running=[waits])[-1] == "! Verifying A/B: Needs you: Connect the drive; then it goes on."
