@@ -27,16 +27,22 @@ def status_lines(status: Mapping[str, Any]) -> Iterable[str]:
         yield f"{mark} Library “{library['name']}”: {where}"
         if library.get("error"):
             yield f"    {library['error']}"
-    for worker in status.get("workers") or []:
-        yield f"{_WORKERS.get(worker['state'], '○')} Worker “{worker['name']}”: {worker['state']}"
-        if worker.get("reason"):
-            yield f"    {worker['reason']}"
+    yield from _workers(status)
     for job in status["jobs"]["running"]:
         tag, doing = views_jobs.tag(job["state"]), _KINDS.get(job["kind"], job["kind"])
         state = "" if job["state"] == "running" else f" {tag.word}:"
         yield f"{tag.mark} {doing} {job['path']}:{state} {views_jobs.sentence(job)}"
     if not status["jobs"]["running"]:
         yield "No job is running."
+
+
+def _workers(status: Mapping[str, Any]) -> Iterable[str]:
+    if problem := (status.get("worker_listener") or {}).get("problem"):
+        yield f"✕ Workers can’t reach this Bridge: {problem}"
+    for worker in status.get("workers") or []:
+        yield f"{_WORKERS.get(worker['state'], '○')} Worker “{worker['name']}”: {worker['state']}"
+        if worker.get("reason"):
+            yield f"    {worker['reason']}"
 
 
 def finding_lines(findings: Iterable[Mapping[str, Any]]) -> Iterable[str]:

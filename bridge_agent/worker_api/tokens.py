@@ -282,6 +282,11 @@ class Tokens:
         return to_text(self._clock.now())
 
 
+def any_invited(c: sqlite3.Connection) -> bool:
+    """Tell whether any worker is invited, by a store that is opened for reading alone."""
+    return c.execute(_SQL["all"]).fetchone() is not None
+
+
 def _hash(token: str) -> str:
     return hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()
 
