@@ -32,15 +32,16 @@ class Watching:
         self._speeds: dict[int, float] = {}
 
     def began(self, task: Task) -> None:
-        """A worker has a part."""
+        """A worker has a part, to begin it at once or when what it hears is done."""
         if (live := self._live(task)) is not None:
-            live.began(task, self._name(task), self._clock.monotonic())
+            ahead = any(map(self._is_heard, self._held(task.holder or "", but=task.id)))
+            live.began(task, self._name(task), self._clock.monotonic(), ahead=ahead)
 
     def goes_on(self, task: Task, *, anew: bool) -> None:
         """A worker still has its part: one that this run of the book does not know of yet, or that begins."""
         live = self._live(task)
         if live is not None and (anew or not self._is_on(live, task)):
-            live.began(task, self._name(task), self._clock.monotonic())
+            self.began(task)
 
     def heard(self, task: Task, text: str) -> None:
         """A part has these words so far."""
@@ -50,20 +51,17 @@ class Watching:
     def done(self, task: Task, worker: WorkerId, words: int) -> None:
         """A worker has handed in a part; it begins the next one that it holds only now."""
         self._done[worker.token_id] = self._done.get(worker.token_id, 0) + 1
-        live, now = self._live(task), self._clock.monotonic()
-        if live is None:
-            return
-        live.ended(task, now, done=True, words=words)
-        self._speeds[worker.token_id] = live.estimator.speed_of(worker.name)
-        for hold in self._holds.of(worker.token_id):
-            if hold.task.recording_id == task.recording_id:
-                live.estimator.began(hold.task.number, worker.name, hold.task.samples, now)
+        if (live := self._live(task)) is not None:
+            live.ended(task, self._clock.monotonic(), done=True, words=words)
+            self._speeds[worker.token_id] = live.estimator.speed_of(worker.name)
+        self._begin_next(worker.holder)
 
     def let_go(self, task: Task) -> None:
         """A part has left its worker's hands unfinished; it may be in somebody else's already."""
         live = self._live(task)
         if live is not None and self._is_on(live, task):
             live.ended(task, self._clock.monotonic(), done=False)
+        self._begin_next(task.holder or "")
 
     def views(self) -> list[WorkerView]:
         """Return all workers as people see them."""
@@ -102,6 +100,32 @@ class Watching:
             addressee=None if live is None else live.addressee,
             title="" if live is None else live.title,
             number=hold.task.number,
+        )
+
+    def _begin_next(self, holder: str) -> None:
+        """A part is out of a worker’s hands: unless it hears another one, it begins what it has ahead."""
+        held = self._held(holder)
+        if any(map(self._is_heard, held)):
+            return
+        for hold in held:
+            live, task = self._live(hold.task), hold.task
+            if live is not None and self._is_on(live, task):
+                live.estimator.began(task.number, self._name(task), task.samples, self._clock.monotonic())
+                return
+
+    def _held(self, holder: str, but: int | None = None) -> list[Hold]:
+        """Return what a worker holds, the older parts first."""
+        held = self._holds.of(token_of(holder) or 0)
+        return [hold for hold in held if hold.task.holder == holder and hold.task.id != but]
+
+    def _is_heard(self, hold: Hold) -> bool:
+        """Tell whether a part in a worker's hands is being heard: no worker says of one that it waits."""
+        live, task = self._live(hold.task), hold.task
+        return (
+            live is not None
+            and task.phase != "ready"
+            and self._is_on(live, task)
+            and live.estimator.hears(task.number)
         )
 
     def _is_on(self, live: Live, task: Task) -> bool:
