@@ -91,7 +91,7 @@ class Watching:
             return "paused"
         if working:
             return "working"
-        return "idle" if self._tokens.there(member.id) else "offline"
+        return "offline" if self._tokens.gone(member.id) else "idle"
 
     def _on(self, hold: Hold) -> OnPart:
         live = self._live(hold.task)

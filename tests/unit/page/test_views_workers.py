@@ -10,6 +10,7 @@ from bridge_agent.settings import BridgeSettings
 from tests.fakes import speech
 
 HERE = "this computer"
+ON = {"title": "Emma", "part": 3}
 
 
 def worker(name: str = "gpu", state: str = "idle", **more: Any) -> dict[str, Any]:
@@ -36,6 +37,13 @@ def worker(name: str = "gpu", state: str = "idle", **more: Any) -> dict[str, Any
         ([worker(), worker("b", "offline")], ("ok", "One worker ready.")),
         ([worker(state="working"), worker("b", "working")], ("on", "Two workers at work.")),
         ([worker(state="parked"), worker("b", "working")], ("warn", "gpu is parked.")),
+        ([worker(state="paused"), worker("b", "offline")], ("off", "gpu is paused.")),
+        ([worker(state="paused"), worker("b")], ("ok", "One worker ready.")),
+        ([worker(state="paused", on=[ON])], ("on", "gpu is paused. It ends what is begun.")),
+        (
+            [worker(state="paused", on=[ON]), worker("b", "paused")],
+            ("on", "Two workers are paused. They end what is begun."),
+        ),
         ([worker(state="parked"), worker("b", "parked")], ("warn", "Two workers are parked.")),
     ],
 )

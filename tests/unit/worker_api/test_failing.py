@@ -264,4 +264,18 @@ async def test_parts_given_back_in_an_orderly_end_park_nobody(rig: WorkRig) -> N
         await _give_back(rig, gpu, "")
         await rig.clock.advance(30)
     (view,) = rig.service.workers()
-    assert (view.state != "parked", view.reason) == (True, "")
+    assert (view.state, view.reason) == ("offline", "")
+
+
+async def test_a_worker_that_ends_in_order_has_gone_with_its_last_part(rig: WorkRig) -> None:
+    gpu = await rig.worker("gpu")
+    await rig.offered("ab", cut=2)
+    first, second = await rig.claimed(gpu), await rig.claimed(gpu)
+    await rig.service.give_back(second.ref, gpu)
+    assert rig.service.workers()[0].state == "working"
+    await rig.do_part(gpu, first, seconds=5)
+    assert rig.service.workers()[0].state == "offline"
+    await rig.call(gpu)
+    assert rig.service.workers()[0].state == "idle"
+    await rig.do_part(gpu, await rig.claimed(gpu))
+    assert rig.service.workers()[0].state == "idle"
