@@ -285,6 +285,17 @@ async def test_add_a_worker_shows_its_token_once_with_the_lines_for_every_kind(s
     assert token[0] not in await show(page, "/workers/add")
 
 
+async def test_a_name_that_is_too_long_is_refused_and_never_cut(shared: MakeShared):
+    page, workers = await shared()
+    answer = await page.client.post("/api/workers/tokens", json={"name": "n" * 200})
+    assert answer.status == 400
+    said = "A worker needs a name of 1 to 128 bytes"
+    assert said in (await answer.json())["error"]["message"]
+    status, _, text = await send(page, "/workers/add", name="n" * 200, model="")
+    assert (status, said in text) == (400, True)
+    assert workers.service.workers() == []
+
+
 async def test_a_failed_invitation_keeps_what_was_typed(shared: MakeShared):
     page, _ = await shared()
     await invite(page, name="gpu")
