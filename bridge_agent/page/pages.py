@@ -244,7 +244,9 @@ def loop_rows(request: web.Request) -> list[tuple[str, str, float, bool]]:
 
 def under_way(parts: Parts) -> dict[str, Under]:
     """Return what the speech engine knows of running jobs; the first that has none waits for the model."""
-    known = views_speech.under_way(parts.speech)
+    workers = [] if parts.workers is None else parts.workers.service.workers()
+    hindered = {each.name: each.reason for each in workers if each.reason and each.state != "parked"}
+    known = views_speech.under_way(parts.speech, hindered)
     coming = views_speech.download(parts.speech)
     if coming is not None:
         for job in parts.rooms().jobs.view()["running"]:

@@ -65,7 +65,7 @@ class Failing:
     def hindrance(self, token_id: int) -> str:
         """Say what keeps a worker from its work, as it said itself; empty where nothing does."""
         known = self._hindered.get(token_id)
-        return "" if known is None else f"it gives its parts back: “{known.reason}”"
+        return "" if known is None else f"it gives its parts back and says “{known.reason}”"
 
     async def gave_back(self, worker: WorkerId, reason: str) -> None:
         """A worker has given a part back since something keeps it from its work."""

@@ -86,8 +86,10 @@ def test_every_state_is_a_word_with_a_mark_and_can_be_turned(state: str):
 
 @pytest.mark.parametrize("state", ["idle", "working", "parked"])
 def test_what_keeps_a_worker_from_its_work_stands_on_its_row(state: str):
-    row = views_workers.row(worker(state=state, reason="it gives its parts back: “No model is here.”"))
-    assert row.trouble == "It gives its parts back: “No model is here.”"
+    row = views_workers.row(
+        worker(state=state, reason="it gives its parts back and says “No model is here.”")
+    )
+    assert row.trouble == "It gives its parts back and says “No model is here.”"
     assert views_workers.row(worker(state=state)).trouble == ""
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from bridge_agent.worker_api.opening import Workers
 from tests.fakes import speech
+from tests.fakes.rooms import SERVER_ID
 from tests.fakes.workers import looks, workers_room
 from tests.unit.page.conftest import MakePage, Page
 from tests.unit.page.test_events import Stream
@@ -308,6 +309,22 @@ async def test_a_bridge_without_speech_says_what_is_missing(served: Page):
     read = words_of(await show(served, "/workers"))
     assert "This computer – No engine" in read
     assert "Make its token" not in read
+
+
+async def test_a_book_says_that_the_only_worker_gives_its_parts_back(shared: MakeShared):
+    page, workers = await shared()
+    made = await invite(page, name="gpu")
+    pipeline = speech.FakePipeline()
+    pipeline.book(f"{SERVER_ID}/5", at_work={})
+    page.house.parts.speech = speech.speech(pipeline)
+    page.house.job(5, "running", kind="transcribe.book")
+    why = "it gives its parts back and says “No model is here.”"
+    looks(workers, made["id"], "idle", reason=why)
+    pipeline.executors = [speech.Somebody("this computer", 0), speech.Somebody("gpu", 1)]
+    for path in ("/", f"/jobs/{SERVER_ID}/5"):
+        assert f"“gpu” is of no help now: {why}" in words_of(await show(page, path))
+    pipeline.executors = [speech.Somebody("this computer", 1), speech.Somebody("gpu", 1)]
+    assert "of no help" not in words_of(await show(page, "/"))
 
 
 async def test_nothing_that_a_worker_tells_becomes_markup(shared: MakeShared):

@@ -218,7 +218,7 @@ async def test_a_worker_that_gives_part_after_part_back_says_why_and_is_parked_i
     await rig.offered("a")
     await _give_back(rig, gpu)
     (view,) = rig.service.workers()
-    assert (view.state, view.reason) == ("idle", f"it gives its parts back: “{DEAF}”")
+    assert (view.state, view.reason) == ("idle", f"it gives its parts back and says “{DEAF}”")
     for _ in range(3):
         await rig.clock.advance(25)
         await _give_back(rig, gpu)
