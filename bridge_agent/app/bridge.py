@@ -148,7 +148,10 @@ class Bridge:
     async def _examine(self) -> list[dict[str, str]]:
         from bridge_agent import doctor
 
-        return [finding.wire() for finding in await doctor.run(self.settings, self.clock)]
+        workers = self.parts.workers
+        running = doctor.Running(self.url, None if workers is None else workers.listener.problem)
+        findings = await doctor.run(self.settings, self.clock, running=running)
+        return [finding.wire() for finding in findings]
 
     def _heartbeat(self, jobs: Jobs, mappings: Mappings, speech: SpeechRooms) -> Heartbeat:
         return Heartbeat(

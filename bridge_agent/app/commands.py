@@ -8,13 +8,18 @@ import os
 import sys
 from collections.abc import Coroutine, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bridge_agent.app.running import run
 from bridge_agent.base import logs
 from bridge_agent.base.clock import SystemClock
 from bridge_agent.base.errors import BridgeError, ExitCode, SettingsError, TryLater
 from bridge_agent.settings import BridgeSettings, HomeSettings, Settings, WorkerSettings, warn_of_unknown
+
+if TYPE_CHECKING:
+    from bridge_agent.doctor import Running
+
+_LOOK_S = 8.0
 
 
 def run_bridge(listen: str | None, data_dir: Path | None) -> ExitCode:
@@ -92,7 +97,7 @@ def doctor(data_dir: Path | None, as_json: bool) -> ExitCode:
     from bridge_agent.doctor import run as examine
 
     settings = BridgeSettings.load(os.environ, None, data_dir)
-    findings = asyncio.run(examine(settings, SystemClock()))
+    findings = asyncio.run(examine(settings, SystemClock(), running=_running(data_dir)))
     wire = [finding.wire() for finding in findings]
     tell({"findings": wire}, as_json, *finding_lines(wire))
     return ExitCode.FAILED if any(f["level"] == "bad" for f in wire) else ExitCode.DONE
@@ -202,7 +207,23 @@ def tell(answer: object, as_json: bool, *lines: str) -> ExitCode:
     return ExitCode.DONE
 
 
-def call(data_dir: Path | None, method: str, path: str, body: object = None) -> dict[str, Any]:
+def _running(data_dir: Path | None) -> "Running | None":
+    """Return the Bridge that runs on a data folder, as it says itself; None where none answers."""
+    from bridge_agent.doctor import Running
+    from bridge_agent.page.control import find
+
+    control = find(BridgeSettings.load(os.environ, None, data_dir).data_dir)
+    try:
+        told = call(data_dir, "GET", "/api/status", limit_s=_LOOK_S)
+    except BridgeError:
+        return None
+    problem = (told.get("worker_listener") or {}).get("problem")
+    return None if control is None or "link" not in told else Running(control.url, problem)
+
+
+def call(
+    data_dir: Path | None, method: str, path: str, body: object = None, *, limit_s: float = 60.0
+) -> dict[str, Any]:
     """Ask the running Bridge over its page; raises BridgeError with its sentence, TryLater when none runs."""
     from bridge_agent.page.control import Control, find
 
@@ -214,13 +235,13 @@ def call(data_dir: Path | None, method: str, path: str, body: object = None) -> 
     async def ask(control: Control) -> dict[str, Any]:
         import aiohttp
 
-        timeout = aiohttp.ClientTimeout(total=60, sock_connect=5, sock_read=60)
+        timeout = aiohttp.ClientTimeout(total=limit_s, sock_connect=5, sock_read=limit_s)
         headers = {"Authorization": f"Bearer {control.token}"}
         async with (
             aiohttp.ClientSession(timeout=timeout, headers=headers) as http,
             http.request(method, control.url + path, json=body) as response,
         ):
-            answer: dict[str, Any] = await response.json(content_type=None)
+            answer: dict[str, Any] = dict(await response.json(content_type=None) or {})
             if response.status == 503:
                 raise TryLater(str(answer["error"]["message"]))
             if response.status >= 400:
@@ -237,7 +258,7 @@ def _answered(asking: Coroutine[Any, Any, dict[str, Any]], settings: BridgeSetti
         return asyncio.run(asking)
     except (aiohttp.ClientConnectorError, FileNotFoundError) as error:
         raise _not_running(settings) from error
-    except (aiohttp.ClientError, TimeoutError, ValueError) as error:
+    except (aiohttp.ClientError, TimeoutError, ValueError, LookupError, TypeError) as error:
         raise TryLater(f"The Bridge did not answer as it should ({error}); try again.") from error
 
 

@@ -83,3 +83,5 @@ def listed_lines(workers: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         told = f"last seen {at(seen)}" if seen else "has not called in yet"
         model = f"  {worker['model']}" if worker["model"] else ""
         yield f"{worker['id']:>4}  {worker['name']:<{wide}}  {worker['state']:<7}  {told}{model}"
+        if worker.get("reason"):
+            yield f"      {worker['reason']}"

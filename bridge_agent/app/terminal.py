@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from bridge_agent.base.clock import from_text
+from bridge_agent.page import views_jobs
 
 _MARKS = {"ok": "✓", "warn": "!", "bad": "✕"}
 _WORKERS = {"working": "●", "idle": "✓", "parked": "!", "paused": "‖"}
@@ -26,16 +27,22 @@ def status_lines(status: Mapping[str, Any]) -> Iterable[str]:
         yield f"{mark} Library “{library['name']}”: {where}"
         if library.get("error"):
             yield f"    {library['error']}"
+    yield from _workers(status)
+    for job in status["jobs"]["running"]:
+        tag, doing = views_jobs.tag(job["state"]), _KINDS.get(job["kind"], job["kind"])
+        state = "" if job["state"] == "running" else f" {tag.word}:"
+        yield f"{tag.mark} {doing} {job['path']}:{state} {views_jobs.sentence(job)}"
+    if not status["jobs"]["running"]:
+        yield "No job is running."
+
+
+def _workers(status: Mapping[str, Any]) -> Iterable[str]:
+    if problem := (status.get("worker_listener") or {}).get("problem"):
+        yield f"✕ Workers can’t reach this Bridge: {problem}"
     for worker in status.get("workers") or []:
         yield f"{_WORKERS.get(worker['state'], '○')} Worker “{worker['name']}”: {worker['state']}"
         if worker.get("reason"):
             yield f"    {worker['reason']}"
-    for job in status["jobs"]["running"]:
-        progress = job.get("progress") or {}
-        doing = _KINDS.get(job["kind"], job["kind"])
-        yield f"● {doing} {job['path']}: {progress.get('message') or job['state']}"
-    if not status["jobs"]["running"]:
-        yield "No job is running."
 
 
 def finding_lines(findings: Iterable[Mapping[str, Any]]) -> Iterable[str]:

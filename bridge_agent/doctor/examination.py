@@ -8,12 +8,12 @@ from collections.abc import Awaitable
 from bridge_agent.base.clock import Clock
 from bridge_agent.base.threads import files as disk
 from bridge_agent.doctor import cluster as clusters
-from bridge_agent.doctor import libraries, machine
+from bridge_agent.doctor import libraries, machine, ports
 from bridge_agent.doctor import server as way
 from bridge_agent.doctor import state as kept
 from bridge_agent.doctor.findings import Finding, bad, ok, warn
 from bridge_agent.doctor.probes import Probes
-from bridge_agent.doctor.state import State
+from bridge_agent.doctor.state import Running, State
 from bridge_agent.settings import BridgeSettings
 
 PART_LIMIT_S = 30.0
@@ -22,12 +22,16 @@ _log = logging.getLogger(__name__)
 
 
 async def run(
-    settings: BridgeSettings, clock: Clock, probes: Probes | None = None, limit_s: float = PART_LIMIT_S
+    settings: BridgeSettings,
+    clock: Clock,
+    probes: Probes | None = None,
+    limit_s: float = PART_LIMIT_S,
+    running: Running | None = None,
 ) -> list[Finding]:
     """Examine settings, machine, server, libraries, cluster; works beside a running Bridge and without one.
 
     Each part takes `limit_s` seconds at most, and all go on at once. Nothing is changed, but for a trial
-    entry that goes into the keyring and out again.
+    entry that goes into the keyring and out again. `running` is the Bridge that runs on this very folder.
     """
     probes = probes or Probes()
     state, told = await _state(settings)
@@ -35,7 +39,11 @@ async def run(
     parts: list[tuple[str, Awaitable[list[Finding]]]] = [
         ("the settings", machine.settings_and_versions(settings, probes)),
         ("the data folder", machine.data_folder(settings, probes)),
-        ("the page's port", machine.port(settings, probes)),
+        ("the page's port", ports.page(settings, probes, running)),
+        (
+            "the workers' port",
+            ports.workers(settings, probes, running) if state.workers_invited else _nothing(),
+        ),
         ("the keyring", machine.keyring(settings, probes)),
         ("the token", machine.token(settings, clock, state.pairing is not None)),
         ("the server", way.server(url, settings.ca_file, clock, probes) if url else _nothing()),
@@ -43,7 +51,7 @@ async def run(
         ("the cluster", clusters.cluster(settings.cluster, probes) if settings.cluster else _nothing()),
     ]
     found = await asyncio.gather(*(_guarded(what, part, limit_s) for what, part in parts))
-    return [finding for findings in (*found[:5], told, *found[5:]) for finding in findings]
+    return [finding for findings in (*found[:6], told, *found[6:]) for finding in findings]
 
 
 async def _guarded(what: str, part: Awaitable[list[Finding]], limit_s: float) -> list[Finding]:

@@ -1,26 +1,22 @@
-"""What the doctor looks at on this machine: settings, versions, data folder, keyring, the page's port."""
+"""What the doctor looks at on this machine: settings, versions, data folder, keyring."""
 
-import errno
 import os
 import stat
 import sys
 from pathlib import Path
-
-import msgspec
 
 from bridge_agent.base import threads
 from bridge_agent.base.clock import Clock
 from bridge_agent.base.errors import BridgeError
 from bridge_agent.doctor.findings import Finding, bad, from_message, ok, warn
 from bridge_agent.doctor.probes import Probes
-from bridge_agent.settings import Address, BridgeSettings
+from bridge_agent.settings import BridgeSettings
 from bridge_agent.vault import open_vault
 
 LIMIT_S = 5.0
 _LOW_BYTES = 1 << 30
 _FULL_BYTES = 100 << 20
 _WAL_RESET_MENDED = (3, 51, 3)
-_EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
 
 
 async def settings_and_versions(settings: BridgeSettings, probes: Probes) -> list[Finding]:
@@ -160,49 +156,3 @@ async def token(settings: BridgeSettings, clock: Clock, paired: bool) -> list[Fi
             )
         ]
     return [ok("token_kept", vault.describe().sentence)]
-
-
-async def port(settings: BridgeSettings, probes: Probes) -> list[Finding]:
-    """Tell whether the page can listen, or does already."""
-    address = settings.listen
-    if address.port == 0:
-        return [ok("port_any", "The page takes any free port at its start.")]
-    try:
-        await threads.files.call(LIMIT_S, probes.listen, address)
-    except TimeoutError:
-        return [warn("port_unknown", f"Whether {address} is free could not be told.", "Try again.")]
-    except OSError as error:
-        return [await _taken(address, error, probes)]
-    return [ok("port_free", f"The page’s address {address} is free, so no Bridge runs there now.")]
-
-
-async def _taken(address: Address, error: OSError, probes: Probes) -> Finding:
-    if error.errno in (errno.EADDRINUSE, getattr(errno, "WSAEADDRINUSE", -1)):
-        if await _is_a_bridge(address, probes):
-            return ok("bridge_running", f"A Bridge is running and answers at {address}.")
-        return bad(
-            "port_taken",
-            f"Another program has the page’s address {address}.",
-            "Stop that program, or give the page another port with BRIDGE_LISTEN.",
-        )
-    if error.errno in (errno.EACCES, errno.EPERM):
-        return bad(
-            "port_refused",
-            f"The system does not let this user listen at {address}.",
-            "Choose a port from 1024 on with BRIDGE_LISTEN.",
-        )
-    return bad(
-        "address_unavailable",
-        f"The page can’t listen at {address} ({error.strerror or error}).",
-        "Set BRIDGE_LISTEN to an address of this machine, like 127.0.0.1:13380.",
-    )
-
-
-async def _is_a_bridge(address: Address, probes: Probes) -> bool:
-    local = Address(_EVERYWHERE.get(address.host, address.host), address.port)
-    try:
-        answer = await probes.fetch(f"http://{local}/healthz", "")
-        body = msgspec.json.decode(answer.body)
-    except (BridgeError, msgspec.DecodeError, UnicodeDecodeError):
-        return False
-    return isinstance(body, dict) and "alive" in body and "paired" in body

@@ -230,6 +230,7 @@ class Runner:
         await self._write(
             lambda c: server_jobs.move(c, key, RunState.NEEDS_ATTENTION, error=error, progress=latest)
         )
+        _log.warning("Job %d needs you: %s", key.job_id, error)
         self._again, self._attention = False, True
         self._reporter.say(RunState.NEEDS_ATTENTION, error)
         self._tools.lanes.leave(key)
@@ -243,6 +244,7 @@ class Runner:
             self._tools.lanes.enter(key, self.row.kind)
             await self._write(lambda c: server_jobs.move(c, key, RunState.RUNNING))
             self._reporter.say(RunState.RUNNING)
+            _log.info("Job %d goes on.", key.job_id)
 
     async def _look_for_oneself(self, asked: NeedsAttention) -> None:
         if asked.mended is not None:

@@ -61,6 +61,7 @@ async def get_tokens(request: web.Request) -> web.StreamResponse:
                     "created_at": row.created_at,
                     "last_seen_at": row.last_seen_at,
                     "state": row.state,
+                    "reason": row.reason or None,
                 }
                 for row in rows
             ]

@@ -66,7 +66,7 @@ def now_page(
         code,
         head=head,
         running=views_jobs.views(running, names, under_way(parts)),
-        transcribes=any(views_jobs.TRANSCRIBE in lane["kinds"] for lane in told["lanes"]),
+        transcribes=_transcribes(told["lanes"]),
         recent=views_jobs.views(told["jobs"]["recent"], names),
         libraries=libraries,
         notice="" if link["reason"] == words.UNPAIRED else link["reason"],
@@ -133,6 +133,7 @@ async def get_jobs(request: web.Request) -> web.StreamResponse:
         state=state,
         states=[(name, views_jobs.tag(name).word) for name in views_jobs.STATES],
         first_page=before is None,
+        transcribes=_transcribes(rooms.jobs.lanes()),
         older=older,
     )
 
@@ -243,13 +244,19 @@ def loop_rows(request: web.Request) -> list[tuple[str, str, float, bool]]:
 
 def under_way(parts: Parts) -> dict[str, Under]:
     """Return what the speech engine knows of running jobs; the first that has none waits for the model."""
-    known = views_speech.under_way(parts.speech)
+    workers = [] if parts.workers is None else parts.workers.service.workers()
+    hindered = {each.name: each.reason for each in workers if each.reason and each.state != "parked"}
+    known = views_speech.under_way(parts.speech, hindered)
     coming = views_speech.download(parts.speech)
     if coming is not None:
         for job in parts.rooms().jobs.view()["running"]:
             if job["kind"] == views_jobs.TRANSCRIBE and job["state"] == "running":
                 known.setdefault(f"{job['server_id']}/{job['job_id']}", coming)
     return known
+
+
+def _transcribes(lanes: list[dict[str, Any]]) -> bool:
+    return any(views_jobs.TRANSCRIBE in lane["kinds"] for lane in lanes)
 
 
 def library_names(rooms: Rooms) -> dict[int, str]:

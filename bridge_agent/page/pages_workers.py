@@ -9,7 +9,7 @@ from bridge_agent.page.api_workers import no_such_worker, workers_of
 from bridge_agent.page.context import show
 from bridge_agent.page.forms import field
 from bridge_agent.page.pages import home_of
-from bridge_agent.page.parts import Parts, parts_of
+from bridge_agent.page.parts import parts_of
 from bridge_agent.page.views_speech import no_engine
 from bridge_agent.web.bodies import id_in_path
 from bridge_agent.web.errors import ApiError
@@ -42,8 +42,8 @@ def workers_page(
     """Show Workers; after a failed invitation with what was typed (name, model) and what went wrong."""
     parts = parts_of(request)
     told = [] if parts.workers is None else status.workers_wire(parts.workers)
-    problem, url = _listening(parts)
-    mark, sentence, line = views_workers.head(told, problem, url)
+    listens = {} if parts.workers is None else status.listener_wire(parts.workers)
+    mark, sentence, line = views_workers.head(told, listens.get("problem"), listens.get("url"))
     return show(
         request,
         "workers.html",
@@ -138,11 +138,3 @@ def _workers(request: web.Request) -> Workers:
     if workers is None:
         raise no_such_worker()
     return workers
-
-
-def _listening(parts: Parts) -> tuple[str | None, str | None]:
-    """Return why workers can't reach this Bridge, and where they do."""
-    if parts.workers is None:
-        return None, None
-    listener = parts.workers.listener
-    return listener.problem, listener.url if listener.on else None

@@ -26,6 +26,7 @@ class Under:
     total: float
     figures: tuple[str, ...]
     heard: str = ""
+    trouble: str = ""
 
 
 @dataclass(frozen=True)
@@ -45,12 +46,15 @@ class Engine:
     download: Under | None
 
 
-def under_way(speech: Speech | None) -> dict[str, Under]:
-    """Return the books under way by whom they are for: `server_id/job_id` for a server's job."""
+def under_way(speech: Speech | None, hindered: Mapping[str, str]) -> dict[str, Under]:
+    """Return the books under way by whom they are for: `server_id/job_id` for a server's job.
+
+    `hindered` are the workers that something keeps from their work, by name, each with what it is.
+    """
     if speech is None:
         return {}
     views = [view for view in speech.pipeline.views() if view["addressee"] and view["total_seconds"] > 0]
-    return {view["addressee"]: _book(view, speech.pipeline.executors) for view in views}
+    return {view["addressee"]: _book(view, speech.pipeline.executors, hindered) for view in views}
 
 
 def download(speech: Speech | None) -> Under | None:
@@ -123,7 +127,7 @@ def tail(text: str) -> str:
     return "…" + (cut.partition(" ")[2] or cut)
 
 
-def _book(view: Mapping[str, Any], executors: Sequence[Who]) -> Under:
+def _book(view: Mapping[str, Any], executors: Sequence[Who], hindered: Mapping[str, str]) -> Under:
     done, total, speed = view["done_seconds"], view["total_seconds"], view["speed"]
     figures = [percent(done, total), f"{span(done)} of {span(total)}"]
     if speed > 0 and view["left_seconds"] is not None:
@@ -133,7 +137,9 @@ def _book(view: Mapping[str, Any], executors: Sequence[Who]) -> Under:
         figures += ["speed and time left in a moment"]
     if who := _who(view.get("at_work"), executors):
         figures += [who]
-    return Under("Transcribing", done, total, tuple(figures), tail(view["words"]))
+    others = any(each.places and each.name not in hindered for each in executors)
+    troubles = [] if others else [f"“{name}” is of no help now: {why}" for name, why in hindered.items()]
+    return Under("Transcribing", done, total, tuple(figures), tail(view["words"]), "; ".join(troubles))
 
 
 def _who(at_work: Mapping[str, int] | None, executors: Sequence[Who]) -> str:

@@ -49,7 +49,7 @@ def row(worker: Worker) -> Row:
         tag=_TAGS[state],
         facts=_facts(worker),
         on=_on(worker["on"]),
-        trouble=_parked(worker["reason"] or "") if state == "parked" else "",
+        trouble=_trouble(worker["reason"] or ""),
         seen=seen,
         unseen="" if seen else "has not called in yet",
         can_pause=state not in ("paused", "parked"),
@@ -91,15 +91,21 @@ def head(workers: Sequence[Worker], problem: str | None, url: str | None) -> tup
         )
         return "off", "No other machine takes part yet.", line
     where = f"Workers reach this Bridge at {url}." if url else ""
-    parked = [worker["name"] for worker in workers if worker["state"] == "parked"]
+    parked = [worker for worker in workers if worker["state"] == "parked"]
     if parked:
-        return "warn", f"{_names(parked)} {'is' if len(parked) == 1 else 'are'} parked.", where
+        return "warn", f"{_names(parked)} {_is(parked)} parked.", where
     busy = [worker for worker in workers if worker["state"] == "working"]
     if busy:
         return "on", f"{counted(len(busy)).capitalize()} worker{_s(busy)} at work.", where
     ready = [worker for worker in workers if worker["state"] == "idle"]
     if ready:
         return "ok", f"{counted(len(ready)).capitalize()} worker{_s(ready)} ready.", where
+    paused = [worker for worker in workers if worker["state"] == "paused"]
+    if any(worker["on"] for worker in paused):
+        ends = "It ends" if len(paused) == 1 else "They end"
+        return "on", f"{_names(paused)} {_is(paused)} paused. {ends} what is begun.", where
+    if paused:
+        return "off", f"{_names(paused)} {_is(paused)} paused.", where
     return "off", "No worker is here now.", where
 
 
@@ -138,12 +144,18 @@ def _parts(count: int, title: str) -> str:
     return f"{counted(count).capitalize()} part{'s' if count > 1 else ''} of {title or 'a book'}"
 
 
-def _parked(reason: str) -> str:
-    return f"{reason[:1].upper()}{reason[1:].rstrip('.')}." if reason else ""
+def _trouble(reason: str) -> str:
+    if not reason:
+        return ""
+    return f"{reason[:1].upper()}{reason[1:]}" + ("" if reason.endswith((".", ".”")) else ".")
 
 
-def _names(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{counted(len(names)).capitalize()} workers"
+def _names(found: Sequence[Worker]) -> str:
+    return str(found[0]["name"]) if len(found) == 1 else f"{counted(len(found)).capitalize()} workers"
+
+
+def _is(found: Sequence[object]) -> str:
+    return "is" if len(found) == 1 else "are"
 
 
 def _s(found: Sequence[object]) -> str:

@@ -14,6 +14,8 @@ PARTIAL_TYPE = "application/json"
 
 GIVEN_BACK = "given_back"
 """The error code of a failure that is none: the claim came to nothing without anybody's fault."""
+STOPPING = "The worker is stopping."
+"""The message of a part given back in an orderly end; any other tells what keeps the worker from its work."""
 BAD_INPUT = "input_checksum_mismatch"
 """The error code where the bytes of an input are not those that the claim names."""
 

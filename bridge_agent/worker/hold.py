@@ -146,7 +146,7 @@ class Hold:
     async def _let_go(self) -> Ending:
         if self.stage is Stage.FINISHED:
             return Ending.KEPT
-        await self._tell(wire.GIVEN_BACK, "The worker is stopping.")
+        await self._tell(wire.GIVEN_BACK, wire.STOPPING)
         return Ending.GIVEN_BACK
 
     async def _tell(self, code: str, message: str) -> None:

@@ -102,6 +102,7 @@ class Tokens:
         self._hashes: dict[int, str] = {}
         self._refused: set[str] = set()
         self._seen: dict[int, float] = {}
+        self._left: set[int] = set()
         self._touched: dict[int, float] = {}
         self._registered: dict[str, _Registered] = {}
 
@@ -134,10 +135,18 @@ class Tokens:
         seen = self._seen.get(token_id)
         return seen is not None and self._clock.monotonic() - seen <= UNSEEN_S
 
+    def left(self, token_id: int) -> None:
+        """Note that a worker has said goodbye: until it is heard of again it has gone."""
+        self._left.add(token_id)
+
+    def gone(self, token_id: int) -> bool:
+        """Tell whether a worker has said goodbye, or was not heard of for so long that it may have."""
+        return token_id in self._left or not self.there(token_id)
+
     async def add(self, name: str, model: str | None = None) -> Invited:
         """Make a token; raises BadName, NameTaken."""
-        shown = clean(name, _NAME_BYTES).strip()
-        if not shown:
+        shown = clean(name, len(name.encode("utf-8", "replace"))).strip()
+        if not 1 <= len(shown.encode()) <= _NAME_BYTES:
             raise BadName
         if shown == THIS_COMPUTER:
             raise NameTaken
@@ -171,6 +180,7 @@ class Tokens:
         """Note that a worker was heard of; written down every half minute."""
         now = self._clock.monotonic()
         self._seen[member.id] = now
+        self._left.discard(member.id)
         moment = self._now()
         known = self._by_hash.get(member.hash)
         if known is not None:
@@ -280,6 +290,11 @@ class Tokens:
 
     def _now(self) -> str:
         return to_text(self._clock.now())
+
+
+def any_invited(c: sqlite3.Connection) -> bool:
+    """Tell whether any worker is invited, by a store that is opened for reading alone."""
+    return c.execute(_SQL["all"]).fetchone() is not None
 
 
 def _hash(token: str) -> str:

@@ -135,6 +135,26 @@ async def test_all_of_it_without_a_script(shown: Shown):
     await shows(page, "Revoked: it is refused at its next call")
 
 
+async def test_on_a_phone_dots_stand_between_facts_alone_and_what_went_wrong_is_in_sight(shown: Shown):
+    await some_workers(shown.workers)
+    page = await shown.open("/workers", size="phone")
+    row = page.locator("#list .dotted", has_text="faster-whisper")
+    lines = await row.evaluate(
+        """row => {
+            const left = row.getBoundingClientRect().left, em = parseFloat(getComputedStyle(row).fontSize);
+            const boxes = [...row.querySelectorAll(".between")].map(dot => dot.getBoundingClientRect());
+            return boxes.map(box => [Math.abs(box.left - left) < 1, box.right <= left + em + 1]);
+        }"""
+    )
+    # Where a fact begins a line, its dot is in the strip that is cut off.
+    assert any(begins for begins, _ in lines)
+    assert all(begins == hidden for begins, hidden in lines)
+    await page.get_by_label("Its name").fill("n" * 200)
+    await page.get_by_role("button", name="Make its token").click()
+    await expect(page.get_by_role("alert")).to_be_in_viewport()
+    await shows(page, "A worker needs a name of 1 to 128 bytes.")
+
+
 @pytest.mark.parametrize(
     ("size", "scheme"), [("wide", "light"), ("wide", "dark"), ("phone", "light"), ("phone", "dark")]
 )

@@ -57,6 +57,26 @@ async def test_it_waits_outside_its_lane_keeps_its_lease_and_tries_again_when_to
     assert "running" in states_of(server, job.id)[3:]
 
 
+async def test_the_log_says_once_that_it_waits_and_once_that_it_goes_on(
+    server: FakeServer, tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    caplog.set_level("INFO", "bridge_agent.jobs.runner")
+    async with Rig(tmp_path) as rig:
+        work = rig.handler.work = Mending()
+        await rig.pair(server)
+        job = server.offer()
+        await rig.comes_to(job.id, "needs_attention")
+        await until(lambda: states_of(server, job.id).count("needs_attention") >= 3)
+        work.mended = True
+        await rig.jobs.resume(server.server_id, job.id)
+        await until(lambda: job.final)
+    said = [(each.levelname, each.message) for each in caplog.records if each.message.startswith("Job")]
+    assert said == [
+        ("WARNING", f"Job {job.id} needs you: Connect the drive and press “Try again”."),
+        ("INFO", f"Job {job.id} goes on."),
+    ]
+
+
 async def test_it_can_be_cancelled_on_the_page(server: FakeServer, tmp_path: Path):
     async with Rig(tmp_path) as rig:
         rig.handler.work = Mending()

@@ -266,6 +266,19 @@ async def test_a_retryable_failure_waits_and_a_part_given_back_does_not(
     assert (await claimed(rig, w))["attempt"] == 3
 
 
+async def test_what_a_worker_says_of_a_part_given_back_is_told_unless_it_only_stops(
+    rig: CoordinatorRig, w: Caller
+) -> None:
+    await uploaded(rig, w, b"a")
+    task = await claimed(rig, w)
+    given = {"retryable": True, "error_code": "given_back"}
+    await w.fail(task["task_id"], 1, error_message="The worker is stopping.", **given)
+    assert rig.work.service.workers()[0].reason == ""
+    await w.claim()
+    await w.fail(task["task_id"], 2, error_message="No model is here.", **given)
+    assert "“No model is here.”" in rig.work.service.workers()[0].reason
+
+
 async def test_the_checks_of_a_part_come_in_the_contracts_order(tmp_path: Path, clock: FakeClock) -> None:
     async with serving(tmp_path, clock, lease_s=30.0) as rig:
         w, v = await rig.worker("w", "transcribe"), await rig.worker("v", "transcribe")

@@ -21,11 +21,12 @@ _SAYS_SOMETHING = 0.2
 
 @dataclass
 class _Running:
-    """A part that somebody hears now."""
+    """A part that somebody hears now, or has fetched to hear it next (`ahead`)."""
 
     executor: str
     samples: int
     since: float
+    ahead: bool = False
     words: int = 0
     words_at: float = 0.0
 
@@ -57,9 +58,9 @@ class Estimator:
         self._words = 0
         self._worded_s = 0.0
 
-    def began(self, part: int, executor: str, samples: int, now: float) -> None:
-        """An executor has begun a part."""
-        self._running[part] = _Running(executor, samples, now)
+    def began(self, part: int, executor: str, samples: int, now: float, *, ahead: bool = False) -> None:
+        """An executor has begun a part, or has it ahead: it will begin when what it hears is done."""
+        self._running[part] = _Running(executor, samples, now, ahead)
 
     def heard(self, part: int, words: int, now: float) -> None:
         """So many words of a part are heard; fewer than before when it was begun anew."""
@@ -73,6 +74,9 @@ class Estimator:
         running = self._running.pop(part, None)
         if running is None or not done:
             return
+        if running.ahead and (heard := self._heard_by(running.executor)):
+            # It hears several at once: what tells its speed is how soon one follows the other.
+            running.since, heard[0].since = heard[0].since, now
         pace = self._paces.setdefault(running.executor, _Pace())
         pace.add(running.samples / RATE, max(now - running.since, 1e-6))
         self._words += words
@@ -80,11 +84,15 @@ class Estimator:
 
     def at_work(self) -> dict[str, int]:
         """Return how many parts each executor hears now."""
-        return dict(Counter(running.executor for running in self._running.values()))
+        return dict(Counter(running.executor for running in self._running.values() if not running.ahead))
 
     def running(self) -> dict[int, str]:
-        """Return the parts that are heard now, each with who hears it."""
+        """Return the parts that are begun or fetched ahead, each with who has it."""
         return {part: running.executor for part, running in self._running.items()}
+
+    def hears(self, part: int) -> bool:
+        """Tell whether somebody hears a part now; one that is fetched ahead waits for its turn."""
+        return part in self._running and not self._running[part].ahead
 
     def elapsed_s(self, part: int, now: float) -> float:
         """Return for how many seconds a part has been under way."""
@@ -100,6 +108,9 @@ class Estimator:
         elapsed = self.elapsed_s(part, now)
         if speed <= 0:
             return elapsed
+        if running.ahead:
+            before = [self._rest(each, speed, now) for each in self._heard_by(running.executor)]
+            return min(before, default=0.0) + running.samples / RATE / speed
         return max(self._rest(running, speed, now), elapsed - running.samples / RATE / speed)
 
     def speed_of(self, executor: str) -> float:
@@ -117,7 +128,8 @@ class Estimator:
 
     def done_s(self, now: float) -> float:
         """Return about how many seconds of audio of unfinished parts are heard."""
-        return sum(self._progress(each, now) * each.samples / RATE for each in self._running.values())
+        begun = (each for each in self._running.values() if not each.ahead)
+        return sum(self._progress(each, now) * each.samples / RATE for each in begun)
 
     def left_s(self, waiting: Sequence[int], places: Mapping[str, int], now: float) -> float | None:
         """Return the seconds until all is heard; None while that can't be told.
@@ -152,11 +164,17 @@ class Estimator:
         """Return when each place will be free, in seconds from now."""
         free: list[tuple[float, int, float]] = []
         for name, count in places.items():
-            running = [each for each in self._running.values() if each.executor == name]
-            for place in range(max(count, len(running))):
-                rest = self._rest(running[place], speeds[name], now) if place < len(running) else 0.0
-                free.append((rest, len(free), speeds[name]))
+            rests = [self._rest(each, speeds[name], now) for each in self._heard_by(name)]
+            rests += [0.0] * (count - len(rests))
+            for each in self._running.values():
+                if rests and each.executor == name and each.ahead:
+                    soonest = rests.index(min(rests))
+                    rests[soonest] += each.samples / RATE / speeds[name]
+            free += [(rest, len(free) + place, speeds[name]) for place, rest in enumerate(rests)]
         return free
+
+    def _heard_by(self, executor: str) -> list[_Running]:
+        return [each for each in self._running.values() if each.executor == executor and not each.ahead]
 
     def _rest(self, running: _Running, speed: float, now: float) -> float:
         expected = running.samples / RATE / speed

@@ -25,7 +25,7 @@ class Live:
     heard_here: set[int] = field(default_factory=set)
     """Those among them that were heard since this program started."""
     under_way: dict[int, str] = field(default_factory=dict)
-    """The words so far of each part that somebody hears now."""
+    """The words so far of each part that somebody hears now or has fetched ahead."""
     last_words: str = ""
     estimator: Estimator = field(default_factory=Estimator)
     on_change: Callable[["Live"], None] | None = None
@@ -61,10 +61,10 @@ class Live:
             if number not in self.finished and number not in self.under_way
         ]
 
-    def began(self, task: Task, executor: str, now: float) -> None:
-        """An executor has begun a part."""
+    def began(self, task: Task, executor: str, now: float, *, ahead: bool = False) -> None:
+        """An executor has begun a part, or has fetched it ahead."""
         self.under_way[task.number] = ""
-        self.estimator.began(task.number, executor, task.samples, now)
+        self.estimator.began(task.number, executor, task.samples, now, ahead=ahead)
         self.changed()
 
     def heard(self, task: Task, text: str, now: float) -> None:

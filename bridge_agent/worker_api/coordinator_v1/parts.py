@@ -10,7 +10,7 @@ import msgspec
 from bridge_agent.base.clock import Clock, later, to_text
 from bridge_agent.base.errors import BridgeError
 from bridge_agent.base.threads import in_thread
-from bridge_agent.protocol.coordinator import GIVEN_BACK, TRANSCRIBE
+from bridge_agent.protocol.coordinator import GIVEN_BACK, STOPPING, TRANSCRIBE
 from bridge_agent.transcription.model import RATE, Settings
 from bridge_agent.transcription.pipeline.hearing import context
 from bridge_agent.transcription.pipeline.pipeline import Pipeline
@@ -187,7 +187,8 @@ class Parts:
         task = await self._held(number, caller, attempt)
         try:
             if code == GIVEN_BACK and retryable:
-                await self._service.give_back(task.claim)
+                reason = "" if message == STOPPING else message or ""
+                await self._service.give_back(task.claim, _worker(caller), reason)
                 return await self._settled(task, "pending")
             said = message or code or ""
             fallen = await self._service.fail(

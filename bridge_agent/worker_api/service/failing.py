@@ -1,8 +1,9 @@
-"""Failing: what becomes of a part that a worker failed at, and of a worker that fails at part after part."""
+"""Failing: what becomes of a part that a worker failed at, and of workers that do no part any more."""
 
 import logging
 import sqlite3
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from bridge_agent.base.clock import Clock, later, to_text
 from bridge_agent.base.threads import in_thread
@@ -16,8 +17,20 @@ from bridge_agent.worker_api.tokens import Tokens
 
 _IN_A_ROW = 3
 """A worker that fails at so many different parts, with none done between them, is parked."""
+_HINDERED_S = 60.0
+"""One that gives so many back is parked only when that goes on for so long: an engine may be starting."""
 
 _log = logging.getLogger(__name__)
+
+
+@dataclass
+class _Hindrance:
+    """What keeps a worker from its work, since when, and how often it has claimed and given back since."""
+
+    since: float
+    reason: str = ""
+    times: int = 0
+    claimed: bool = True
 
 
 class Failing:
@@ -37,10 +50,36 @@ class Failing:
         self._wanted = wanted
         self._in_a_row: dict[int, list[int]] = {}
         self._refusers: set[int] = set()
+        self._hindered: dict[int, _Hindrance] = {}
 
     def succeeded(self, token_id: int) -> None:
         """A worker has done a part, or a person has looked at it: it begins anew."""
         self._in_a_row.pop(token_id, None)
+        self._hindered.pop(token_id, None)
+
+    def claimed(self, token_id: int) -> None:
+        """A worker has claimed a part, so that giving it back is news."""
+        if (known := self._hindered.get(token_id)) is not None:
+            known.claimed = True
+
+    def hindrance(self, token_id: int) -> str:
+        """Say what keeps a worker from its work, as it said itself; empty where nothing does."""
+        known = self._hindered.get(token_id)
+        return "" if known is None else f"it gives its parts back and says “{known.reason}”"
+
+    async def gave_back(self, worker: WorkerId, reason: str) -> None:
+        """A worker has given a part back since something keeps it from its work."""
+        now = self._clock.monotonic()
+        known = self._hindered.setdefault(worker.token_id, _Hindrance(now))
+        if known.reason != reason:
+            _log.warning("The worker “%s” gives its parts back: %s", worker.name, reason)
+        known.reason = reason
+        if not known.claimed:
+            # All that it held comes back at once, for one and the same reason.
+            return
+        known.claimed, known.times = False, known.times + 1
+        if known.times >= _IN_A_ROW and now - known.since >= _HINDERED_S:
+            await self._park(worker, f"it gave parts back {known.times} times in a row", reason)
 
     def others(self, token_id: int) -> set[int | None]:
         """Return who else could do a part now: tokens, and None for executors of another kind."""
@@ -117,7 +156,9 @@ class Failing:
             parts.append(task.id)
         if len(parts) < _IN_A_ROW:
             return
-        reason = f"it failed at {len(parts)} parts in a row"
+        await self._park(worker, f"it failed at {len(parts)} parts in a row", message)
+
+    async def _park(self, worker: WorkerId, reason: str, message: str) -> None:
         said = f", the last time with “{message}”" if message else ""
         await self._tokens.park(worker.token_id, f"{reason}{said}; mend that, then resume it.")
         _log.warning("The worker “%s” is parked: %s%s.", worker.name, reason, said)

@@ -119,8 +119,8 @@ class PartFile:
 class WorkerView:
     """A worker as people see it. `state` is `idle`, `working`, `offline`, `paused`, `parked`.
 
-    `speed` is in seconds of audio a second, 0 while it is not known; `reason` says why it is parked; `on`
-    are the books and parts in its hands.
+    `speed` is in seconds of audio a second, 0 while it is not known; `reason` says why it is parked, or what
+    keeps it from its work; `on` are the books and parts in its hands.
     """
 
     id: int

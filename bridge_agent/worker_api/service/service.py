@@ -65,10 +65,11 @@ class WorkService:
         self._desk = pipeline.desk
         self._tasks = spawner
         self._failing = Failing(clock, pipeline, tokens, self._wanted)
-        self._watching = Watching(clock, pipeline, tokens, self.holds)
+        self._watching = Watching(clock, pipeline, tokens, self.holds, self._failing.hindrance)
         longest_s = max(settings.worker_lease_seconds, settings.worker_stale_seconds)
         self._sweeping = Sweeping(clock, pipeline, self.holds, self._watching, longest_s)
         self._sweep: asyncio.Task[None] | None = None
+        self._leaving: set[int] = set()
         executors.working = self.holds.works
         self.on_change: Callable[[], None] | None = None
         """Called when what `workers` answers may have changed."""
@@ -236,10 +237,12 @@ class WorkService:
         failing = self._failing.fail(before, worker, clean(message, 500), retryable=retryable)
         return await self._tasks.shielded(failing, "failure")
 
-    async def give_back(self, ref: Claim) -> None:
-        """Take a part back that a worker gives up without anybody's fault; raises LeaseLost."""
-        if await self._tasks.shielded(self._desk.give_back(ref), "give back") is None:
-            raise LeaseLost
+    async def give_back(self, ref: Claim, worker: WorkerId | None = None, reason: str = "") -> None:
+        """Take a part back that a worker gives up without the part's fault; raises LeaseLost.
+
+        With a `reason` something keeps the worker from its work; without one it comes to an orderly end.
+        """
+        await self._tasks.shielded(self._give_back(ref, worker, clean(reason, 500).strip()), "give back")
 
     # ---- workers
 
@@ -267,6 +270,23 @@ class WorkService:
 
     # ---- inside
 
+    async def _give_back(self, ref: Claim, worker: WorkerId | None, reason: str) -> None:
+        if await self._desk.give_back(ref) is None:
+            raise LeaseLost
+        if worker is None:
+            return
+        if reason:
+            await self._failing.gave_back(worker, reason)
+        else:
+            self._leaving.add(worker.token_id)
+            self._see_off(worker.token_id)
+        self._changed()
+
+    def _see_off(self, token_id: int) -> None:
+        """A worker that ends in order has gone with its last part; nobody need wait for its silence."""
+        if token_id in self._leaving and not self.holds.works(token_id):
+            self.tokens.left(token_id)
+
     async def _hand_in(self, ref: Claim, worker: WorkerId, heard: Partial, result: PartResult) -> Task:
         now = to_text(self._clock.now())
         done = await self._desk.write(
@@ -277,6 +297,7 @@ class WorkService:
         self.holds.drop(ref)
         self._watching.done(done, worker, words=heard.words)
         self._failing.succeeded(worker.token_id)
+        self._see_off(worker.token_id)
         await self.tokens.describe(worker.token_id, None, result.engine.name, result.engine.device)
         self._changed()
         return done
@@ -294,6 +315,7 @@ class WorkService:
     async def _claim(
         self, worker: WorkerId, terms: Terms, phase: Phase, newest: bool, notes: Mapping[str, Any]
     ) -> Lease | None:
+        self._leaving.discard(worker.token_id)
         member = self.tokens.get(worker.token_id)
         if member is None or not member.may_work:
             return None
@@ -306,6 +328,7 @@ class WorkService:
                 lease = await self._from_straggler(worker, wanted, notes, terms)
             if lease is None or lease.task.holder is not None:
                 if lease is not None:
+                    self._failing.claimed(worker.token_id)
                     self._watching.began(lease.task)
                     self._changed()
                 return lease

@@ -1,5 +1,7 @@
 """Watching: what workers do, told to whoever watches the books, and how the workers are shown."""
 
+from collections.abc import Callable
+
 from bridge_agent.base.clock import Clock
 from bridge_agent.transcription.pipeline.live import Live
 from bridge_agent.transcription.pipeline.pipeline import Pipeline
@@ -12,24 +14,34 @@ from bridge_agent.worker_api.tokens import Member, Tokens
 class Watching:
     """Keeps the views of books and workers up to date."""
 
-    def __init__(self, clock: Clock, pipeline: Pipeline, tokens: Tokens, holds: Holds) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        pipeline: Pipeline,
+        tokens: Tokens,
+        holds: Holds,
+        hindrance: Callable[[int], str],
+    ) -> None:
+        """Watch; `hindrance` says what keeps a token's workers from their work."""
         self._clock = clock
         self._pipeline = pipeline
         self._tokens = tokens
         self._holds = holds
+        self._hindrance = hindrance
         self._done: dict[int, int] = {}
         self._speeds: dict[int, float] = {}
 
     def began(self, task: Task) -> None:
-        """A worker has a part."""
+        """A worker has a part, to begin it at once or when what it hears is done."""
         if (live := self._live(task)) is not None:
-            live.began(task, self._name(task), self._clock.monotonic())
+            ahead = any(map(self._is_heard, self._held(task.holder or "", but=task.id)))
+            live.began(task, self._name(task), self._clock.monotonic(), ahead=ahead)
 
     def goes_on(self, task: Task, *, anew: bool) -> None:
         """A worker still has its part: one that this run of the book does not know of yet, or that begins."""
         live = self._live(task)
         if live is not None and (anew or not self._is_on(live, task)):
-            live.began(task, self._name(task), self._clock.monotonic())
+            self.began(task)
 
     def heard(self, task: Task, text: str) -> None:
         """A part has these words so far."""
@@ -39,20 +51,17 @@ class Watching:
     def done(self, task: Task, worker: WorkerId, words: int) -> None:
         """A worker has handed in a part; it begins the next one that it holds only now."""
         self._done[worker.token_id] = self._done.get(worker.token_id, 0) + 1
-        live, now = self._live(task), self._clock.monotonic()
-        if live is None:
-            return
-        live.ended(task, now, done=True, words=words)
-        self._speeds[worker.token_id] = live.estimator.speed_of(worker.name)
-        for hold in self._holds.of(worker.token_id):
-            if hold.task.recording_id == task.recording_id:
-                live.estimator.began(hold.task.number, worker.name, hold.task.samples, now)
+        if (live := self._live(task)) is not None:
+            live.ended(task, self._clock.monotonic(), done=True, words=words)
+            self._speeds[worker.token_id] = live.estimator.speed_of(worker.name)
+        self._begin_next(worker.holder)
 
     def let_go(self, task: Task) -> None:
         """A part has left its worker's hands unfinished; it may be in somebody else's already."""
         live = self._live(task)
         if live is not None and self._is_on(live, task):
             live.ended(task, self._clock.monotonic(), done=False)
+        self._begin_next(task.holder or "")
 
     def views(self) -> list[WorkerView]:
         """Return all workers as people see them."""
@@ -71,7 +80,7 @@ class Watching:
             device=member.device,
             speed=round(self._speeds.get(member.id, 0.0), 2),
             parts_done=self._done.get(member.id, 0),
-            reason=member.parked or "",
+            reason=member.parked or self._hindrance(member.id),
             on=tuple(self._on(hold) for hold in holds),
         )
 
@@ -82,7 +91,7 @@ class Watching:
             return "paused"
         if working:
             return "working"
-        return "idle" if self._tokens.there(member.id) else "offline"
+        return "offline" if self._tokens.gone(member.id) else "idle"
 
     def _on(self, hold: Hold) -> OnPart:
         live = self._live(hold.task)
@@ -91,6 +100,32 @@ class Watching:
             addressee=None if live is None else live.addressee,
             title="" if live is None else live.title,
             number=hold.task.number,
+        )
+
+    def _begin_next(self, holder: str) -> None:
+        """A part is out of a worker’s hands: unless it hears another one, it begins what it has ahead."""
+        held = self._held(holder)
+        if any(map(self._is_heard, held)):
+            return
+        for hold in held:
+            live, task = self._live(hold.task), hold.task
+            if live is not None and self._is_on(live, task):
+                live.estimator.began(task.number, self._name(task), task.samples, self._clock.monotonic())
+                return
+
+    def _held(self, holder: str, but: int | None = None) -> list[Hold]:
+        """Return what a worker holds, the older parts first."""
+        held = self._holds.of(token_of(holder) or 0)
+        return [hold for hold in held if hold.task.holder == holder and hold.task.id != but]
+
+    def _is_heard(self, hold: Hold) -> bool:
+        """Tell whether a part in a worker's hands is being heard: no worker says of one that it waits."""
+        live, task = self._live(hold.task), hold.task
+        return (
+            live is not None
+            and task.phase != "ready"
+            and self._is_on(live, task)
+            and live.estimator.hears(task.number)
         )
 
     def _is_on(self, live: Live, task: Task) -> bool:

@@ -10,6 +10,7 @@ from threading import Thread
 
 import pytest
 
+from bridge_agent import doctor
 from bridge_agent.app import commands
 from bridge_agent.base.errors import BridgeError, ExitCode, TryLater
 from bridge_agent.page import control
@@ -74,6 +75,29 @@ def test_the_paths_name_every_folder_that_is_written_to(
     assert {"bridge_data", "home_server_data", "worker_data", "demo"} <= set(told)
     commands.paths(tmp_path, as_json=False)
     assert f"{tmp_path / 'worker'}\n" in capsys.readouterr().out
+
+
+def test_the_doctor_is_told_of_the_bridge_that_runs_on_this_very_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[doctor.Running | None] = []
+
+    async def examine(*_: object, running: doctor.Running | None) -> list[doctor.Finding]:
+        found.append(running)
+        return []
+
+    monkeypatch.setattr(doctor, "run", examine)
+    problem = "The port is taken; choose another."
+    with page(tmp_path, 200, {"link": {}, "worker_listener": {"url": None, "problem": problem}}):
+        commands.doctor(tmp_path, as_json=True)
+    assert [(each.url.partition(":")[0], each.workers_problem) for each in found if each] == [
+        ("http", problem)
+    ]
+    commands.doctor(tmp_path, as_json=True)
+    for status, foreign in ((200, {}), (200, [1]), (404, {}), (401, {"error": {"message": "No."}})):
+        with page(tmp_path, status, foreign):
+            commands.doctor(tmp_path, as_json=True)
+    assert found[1:] == [None] * 5
 
 
 def test_a_folder_without_a_bridge_is_one_to_try_later(tmp_path: Path) -> None:

@@ -65,6 +65,13 @@ def test_the_list_names_each_workers_state(tmp_path: Path, capsys: Capture) -> N
         commands_workers.list_(tmp_path, False)
     assert asked == [("GET", "/api/workers/tokens", None)]
     assert capsys.readouterr().out == "   3  games-room  offline  has not called in yet  large-v3\n"
+    deaf = {**ROW, "reason": "it gives its parts back and says “No model is here.”"}
+    with page(tmp_path, 200, {"workers": [deaf]}):
+        commands_workers.list_(tmp_path, False)
+    assert (
+        capsys.readouterr().out.splitlines()[1]
+        == "      it gives its parts back and says “No model is here.”"
+    )
     with page(tmp_path, 200, {"workers": []}):
         commands_workers.list_(tmp_path, False)
     assert "token add NAME" in capsys.readouterr().out

@@ -39,6 +39,18 @@ def test_a_library_is_called_by_its_name_and_its_place_here():
     assert "✓ Library “Books”: at /srv/books" in lines([library("/srv/books", "/srv/books")])
 
 
+def test_workers_that_are_kept_out_come_with_the_reason():
+    status = {"link": LINK, "libraries": [], "jobs": {"running": []}, "worker_listener": None}
+    off = {**status, "worker_listener": {"url": None, "problem": "The port is taken; choose another."}}
+    assert "✕ Workers can’t reach this Bridge: The port is taken; choose another." in status_lines(off)
+    assert not [line for line in status_lines(status) if "Workers" in line]
+
+
 def test_what_runs_is_said_in_words():
     assert lines(running=[JOB])[-1] == "● Verifying A/B: Holding, as asked"
     assert lines()[-1] == "No job is running."
+
+
+def test_a_job_that_waits_for_a_person_says_for_what():
+    waits = {**JOB, "state": "needs_attention", "error": "Connect the drive; then it goes on."}
+    assert lines(running=[waits])[-1] == "! Verifying A/B: Needs you: Connect the drive; then it goes on."

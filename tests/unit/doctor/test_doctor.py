@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from bridge_agent.base.clock import to_text
-from bridge_agent.doctor import Finding, Probes, machine, probes, run
+from bridge_agent.doctor import Finding, Probes, Running, machine, probes, run
 from bridge_agent.doctor.findings import from_message
 from bridge_agent.doctor.probes import Versions
 from bridge_agent.link import record
@@ -29,6 +29,7 @@ from bridge_agent.store import open_database
 from bridge_agent.store.database import open_inline
 from bridge_agent.vault import open_vault
 from bridge_agent.vault.rings import RingUnusable
+from bridge_agent.worker_api.opening import open_members
 from tests.fakes.clock import FakeClock
 from tests.fakes.server import FakeServer, answer_json, answer_redirect, answer_text, hang
 from tests.unit.mapping.trees import plant
@@ -91,8 +92,11 @@ class Patient:
         await db.write(lambda c: unit(c, *args))
         await db.close()
 
-    async def examine(self, limit_s: float = 5.0, **probes: Any) -> dict[str, Finding]:
-        found = await run(self.settings, self.clock, dataclasses.replace(WELL, **probes), limit_s)
+    async def examine(
+        self, limit_s: float = 5.0, running: Running | None = None, **probes: Any
+    ) -> dict[str, Finding]:
+        tools = dataclasses.replace(WELL, **probes)
+        found = await run(self.settings, self.clock, tools, limit_s, running)
         for finding in found:
             assert re.fullmatch(r"[a-z_]+", finding.code)
             assert finding.sentence.endswith("."), finding
@@ -303,6 +307,43 @@ async def test_a_real_port_is_told_free_or_taken(patient: Patient) -> None:
         found = await patient.examine(listen=real.listen, fetch=real.fetch)
     assert "port_taken" in found
     assert "port_free" in await patient.examine(listen=real.listen)
+
+
+async def test_a_bridge_that_runs_on_this_folder_is_told_wherever_its_page_is(patient: Patient) -> None:
+    found = await patient.examine(running=Running("http://127.0.0.1:14000"))
+    assert found["bridge_running"].sentence == (
+        "A Bridge runs on this data folder and answers at http://127.0.0.1:14000."
+    )
+    assert "port_free" not in found
+
+
+@pytest.mark.parametrize(
+    ("error", "running", "code", "level"),
+    [
+        (None, None, "worker_port_free", "ok"),
+        (OSError(errno.EADDRINUSE, "in use"), None, "worker_port_taken", "bad"),
+        (OSError(errno.EACCES, "no"), None, "worker_port_refused", "bad"),
+        (OSError(errno.EADDRNOTAVAIL, "no"), None, "worker_address_unavailable", "bad"),
+        (TimeoutError(), None, "worker_port_unknown", "warn"),
+        (OSError(errno.EADDRINUSE, "in use"), Running("http://x:1"), "worker_listener_on", "ok"),
+        (None, Running("http://x:1", "The port is taken; choose another."), "worker_listener_off", "bad"),
+    ],
+)
+async def test_where_workers_are_invited_their_port_is_looked_at(
+    patient: Patient, error: Exception | None, running: Running | None, code: str, level: str
+) -> None:
+    def listen(address: Address) -> None:
+        if error is not None and address == patient.settings.worker_listen:
+            raise error
+
+    await patient.pair()
+    assert not [each for each in await patient.examine(listen=listen) if each.startswith("worker_")]
+    members = await open_members(patient.settings, patient.clock)
+    await members.tokens.add("games-room")
+    await members.db.close()
+    found = await patient.examine(listen=listen, running=running)
+    assert found[code].level == level
+    assert [each for each in found if each.startswith("worker_")] == [code]
 
 
 async def test_any_port_will_do_when_the_settings_say_so(patient: Patient) -> None:

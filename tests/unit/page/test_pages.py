@@ -391,3 +391,14 @@ async def test_no_page_has_inline_scripts_or_styles_or_assets_from_elsewhere(ser
 
 async def test_a_pages_address_can_not_put_words_into_its_mouth(served: Page):
     assert "evil" not in await show(served, "/?said=evil")
+
+
+@pytest.mark.parametrize("path", ["/", "/jobs"])
+async def test_where_no_job_is_it_says_what_can_be_queued(
+    served: Page, monkeypatch: pytest.MonkeyPatch, path: str
+):
+    served.house.pair()
+    assert "under Libraries: Verify ." in words_of(await show(served, path))
+    lanes = [{"name": "speech", "limit": 1, "running": 0, "kinds": ["transcribe.book"]}]
+    monkeypatch.setattr(served.house.jobs, "lanes", lambda: lanes)
+    assert "under Libraries: Verify or Transcribe ." in words_of(await show(served, path))

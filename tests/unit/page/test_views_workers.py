@@ -10,6 +10,7 @@ from bridge_agent.settings import BridgeSettings
 from tests.fakes import speech
 
 HERE = "this computer"
+ON = {"title": "Emma", "part": 3}
 
 
 def worker(name: str = "gpu", state: str = "idle", **more: Any) -> dict[str, Any]:
@@ -36,6 +37,13 @@ def worker(name: str = "gpu", state: str = "idle", **more: Any) -> dict[str, Any
         ([worker(), worker("b", "offline")], ("ok", "One worker ready.")),
         ([worker(state="working"), worker("b", "working")], ("on", "Two workers at work.")),
         ([worker(state="parked"), worker("b", "working")], ("warn", "gpu is parked.")),
+        ([worker(state="paused"), worker("b", "offline")], ("off", "gpu is paused.")),
+        ([worker(state="paused"), worker("b")], ("ok", "One worker ready.")),
+        ([worker(state="paused", on=[ON])], ("on", "gpu is paused. It ends what is begun.")),
+        (
+            [worker(state="paused", on=[ON]), worker("b", "paused")],
+            ("on", "Two workers are paused. They end what is begun."),
+        ),
         ([worker(state="parked"), worker("b", "parked")], ("warn", "Two workers are parked.")),
     ],
 )
@@ -74,6 +82,15 @@ def test_every_state_is_a_word_with_a_mark_and_can_be_turned(state: str):
     assert row.tag.mark
     assert row.tag.word
     assert row.can_resume == (state in ("paused", "parked")) != row.can_pause
+
+
+@pytest.mark.parametrize("state", ["idle", "working", "parked"])
+def test_what_keeps_a_worker_from_its_work_stands_on_its_row(state: str):
+    row = views_workers.row(
+        worker(state=state, reason="it gives its parts back and says “No model is here.”")
+    )
+    assert row.trouble == "It gives its parts back and says “No model is here.”"
+    assert views_workers.row(worker(state=state)).trouble == ""
 
 
 def test_this_computer_says_what_it_is_on_and_how_fast(tmp_path: Path):

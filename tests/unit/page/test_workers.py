@@ -9,6 +9,7 @@ import pytest
 
 from bridge_agent.worker_api.opening import Workers
 from tests.fakes import speech
+from tests.fakes.rooms import SERVER_ID
 from tests.fakes.workers import looks, workers_room
 from tests.unit.page.conftest import MakePage, Page
 from tests.unit.page.test_events import Stream
@@ -78,7 +79,7 @@ async def test_the_first_token_turns_the_listener_on_and_is_shown_once(shared: M
     assert made["fingerprint"] is None
     assert await call(made["url"], made["token"]) == 204
     (row,) = await listed(page)
-    assert set(row) == {"id", "name", "model", "created_at", "last_seen_at", "state"}
+    assert set(row) == {"id", "name", "model", "created_at", "last_seen_at", "state", "reason"}
     assert (row["id"], row["name"], row["model"], row["state"]) == (
         made["id"],
         "games-room",
@@ -325,6 +326,17 @@ async def test_the_form_tells_which_port_to_open_unless_only_this_machine_reache
     assert "firewall" not in words_of(await show(page, "/workers"))
 
 
+async def test_a_name_that_is_too_long_is_refused_and_never_cut(shared: MakeShared):
+    page, workers = await shared()
+    answer = await page.client.post("/api/workers/tokens", json={"name": "n" * 200})
+    assert answer.status == 400
+    said = "A worker needs a name of 1 to 128 bytes"
+    assert said in (await answer.json())["error"]["message"]
+    status, _, text = await send(page, "/workers/add", name="n" * 200, model="")
+    assert (status, said in text) == (400, True)
+    assert workers.service.workers() == []
+
+
 async def test_a_failed_invitation_keeps_what_was_typed(shared: MakeShared):
     page, _ = await shared()
     await invite(page, name="gpu")
@@ -337,6 +349,22 @@ async def test_a_bridge_without_speech_says_what_is_missing(served: Page):
     read = words_of(await show(served, "/workers"))
     assert "This computer – No engine" in read
     assert "Make its token" not in read
+
+
+async def test_a_book_says_that_the_only_worker_gives_its_parts_back(shared: MakeShared):
+    page, workers = await shared()
+    made = await invite(page, name="gpu")
+    pipeline = speech.FakePipeline()
+    pipeline.book(f"{SERVER_ID}/5", at_work={})
+    page.house.parts.speech = speech.speech(pipeline)
+    page.house.job(5, "running", kind="transcribe.book")
+    why = "it gives its parts back and says “No model is here.”"
+    looks(workers, made["id"], "idle", reason=why)
+    pipeline.executors = [speech.Somebody("this computer", 0), speech.Somebody("gpu", 1)]
+    for path in ("/", f"/jobs/{SERVER_ID}/5"):
+        assert f"“gpu” is of no help now: {why}" in words_of(await show(page, path))
+    pipeline.executors = [speech.Somebody("this computer", 1), speech.Somebody("gpu", 1)]
+    assert "of no help" not in words_of(await show(page, "/"))
 
 
 async def test_nothing_that_a_worker_tells_becomes_markup(shared: MakeShared):

@@ -149,3 +149,24 @@ def test_times_are_said_as_people_say_them():
         "about 1 h 0 min",
         "about 2 h 5 min",
     ]
+
+
+def test_a_part_that_is_fetched_ahead_is_no_second_place_and_waits_for_its_turn():
+    estimator = Estimator({"gpu": 10.0})
+    estimator.began(0, "gpu", PART, 0.0)
+    estimator.began(1, "gpu", PART, 0.0, ahead=True)
+    assert estimator.left_s([PART] * 18, {"gpu": 1}, 0.0) == pytest.approx(300.0)
+    assert estimator.done_s(6.0) == pytest.approx(60.0)
+    assert estimator.at_work() == {"gpu": 1}
+    assert (estimator.hears(0), estimator.hears(1), estimator.hears(2)) == (True, False, False)
+    assert estimator.rest_s(1, 6.0) == pytest.approx(24.0)
+
+
+def test_of_a_worker_that_hears_two_at_once_its_speed_is_that_of_both_together():
+    estimator = Estimator()
+    for turn in range(4):
+        estimator.began(2 * turn, "gpu", PART, 15.0 * turn)
+        estimator.began(2 * turn + 1, "gpu", PART, 15.0 * turn, ahead=True)
+        estimator.ended(2 * turn + 1, 15.0 * turn + 15, done=True)
+        estimator.ended(2 * turn, 15.0 * turn + 15, done=True)
+    assert estimator.speed_of("gpu") == pytest.approx(20.0, rel=0.15)

@@ -232,3 +232,81 @@ async def test_audio_that_is_broken_on_disk_is_no_workers_fault_and_is_cut_again
     assert rig.pipeline.audio(recording, 0).read_bytes() == b"x"
     await rig.do_part(gpu, again)
     await rig.finish(rig.running)
+
+
+DEAF = "The speech server can’t be reached; start it."
+
+
+async def _give_back(rig: WorkRig, worker: WorkerId, reason: str = DEAF) -> None:
+    lease = await rig.claimed(worker)
+    await rig.service.give_back(lease.ref, worker, reason)
+
+
+async def test_a_worker_that_gives_part_after_part_back_says_why_and_is_parked_in_the_end(
+    rig: WorkRig,
+) -> None:
+    gpu = await rig.worker("gpu")
+    await rig.offered("a")
+    await _give_back(rig, gpu)
+    (view,) = rig.service.workers()
+    assert (view.state, view.reason) == ("idle", f"it gives its parts back and says “{DEAF}”")
+    for _ in range(3):
+        await rig.clock.advance(25)
+        await _give_back(rig, gpu)
+    (view,) = rig.service.workers()
+    assert view.state == "parked"
+    assert view.reason == (
+        f"it gave parts back 4 times in a row, the last time with “{DEAF}”; mend that, then resume it."
+    )
+    assert await rig.service.claim(gpu, STALE) is None
+    assert "can’t be reached" in (rig.work_executors[0].why_none() or "")
+    await rig.service.resume(gpu.token_id)
+    assert rig.service.workers()[0].reason == ""
+
+
+async def test_a_part_that_is_done_begins_the_count_of_those_given_back_anew(rig: WorkRig) -> None:
+    gpu = await rig.worker("gpu")
+    await rig.offered("ab", cut=2)
+    for _ in range(2):
+        await _give_back(rig, gpu)
+        await rig.clock.advance(40)
+    await rig.do_part(gpu, await rig.claimed(gpu))
+    await _give_back(rig, gpu)
+    assert rig.service.workers()[0].state != "parked"
+
+
+async def test_parts_given_back_together_count_once_and_quick_ones_wait_for_a_minute(rig: WorkRig) -> None:
+    gpu = await rig.worker("gpu")
+    await rig.offered("abcd", cut=3)
+    for _ in range(4):
+        await _give_back(rig, gpu)
+    held = [await rig.claimed(gpu) for _ in range(3)]
+    assert rig.service.workers()[0].state == "working"
+    await rig.clock.advance(1)
+    for lease in held:
+        await rig.service.give_back(lease.ref, gpu, DEAF)
+    assert rig.service.workers()[0].state == "idle"
+
+
+async def test_parts_given_back_in_an_orderly_end_park_nobody(rig: WorkRig) -> None:
+    gpu = await rig.worker("gpu")
+    await rig.offered("a")
+    for _ in range(5):
+        await _give_back(rig, gpu, "")
+        await rig.clock.advance(30)
+    (view,) = rig.service.workers()
+    assert (view.state, view.reason) == ("offline", "")
+
+
+async def test_a_worker_that_ends_in_order_has_gone_with_its_last_part(rig: WorkRig) -> None:
+    gpu = await rig.worker("gpu")
+    await rig.offered("ab", cut=2)
+    first, second = await rig.claimed(gpu), await rig.claimed(gpu)
+    await rig.service.give_back(second.ref, gpu)
+    assert rig.service.workers()[0].state == "working"
+    await rig.do_part(gpu, first, seconds=5)
+    assert rig.service.workers()[0].state == "offline"
+    await rig.call(gpu)
+    assert rig.service.workers()[0].state == "idle"
+    await rig.do_part(gpu, await rig.claimed(gpu))
+    assert rig.service.workers()[0].state == "idle"

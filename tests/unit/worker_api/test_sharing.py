@@ -205,3 +205,23 @@ async def test_a_claim_whose_caller_has_gone_away_is_given_back(rig: WorkRig) ->
     lease = await rig.claimed(gpu)
     assert (lease.attempt, lease.task.tries) == (2, 1)
     assert len(rig.service.holds) == 1
+
+
+async def test_a_part_that_a_worker_has_fetched_ahead_is_begun_when_the_one_before_is_done(
+    rig: WorkRig,
+) -> None:
+    gpu = await rig.worker("gpu")
+    recording = await rig.offered("abcd", cut=3)
+    live = rig.pipeline.offers[recording].live
+    first, second = await rig.claimed(gpu), await rig.claimed(gpu)
+    for lease in (first, second):
+        await rig.service.renew(lease.ref, STALE, phase="transcribing")
+    assert live.estimator.at_work() == {"gpu": 1}
+    assert live.estimator.hears(first.task.number)
+    await rig.do_part(gpu, first, seconds=15)
+    assert live.estimator.hears(second.task.number)
+    third = await rig.claimed(gpu)
+    assert live.estimator.at_work() == {"gpu": 1}
+    await rig.service.give_back(second.ref)
+    assert live.estimator.hears(third.task.number)
+    assert live.estimator.running() == {third.task.number: "gpu"}

@@ -35,10 +35,15 @@ async def test_a_token_is_found_by_itself_alone_and_stored_as_a_hash(tokens: Tok
     file.close()
 
 
-@pytest.mark.parametrize("name", ["", "  ", "\x00\n"])
-async def test_a_worker_needs_a_name(tokens: Tokens, name: str) -> None:
+@pytest.mark.parametrize("name", ["", "  ", "\x00\n", "n" * 129, "é" * 65, "n" * 200])
+async def test_a_worker_needs_a_name_that_is_kept_whole(tokens: Tokens, name: str) -> None:
     with pytest.raises(BadName):
         await tokens.add(name)
+
+
+async def test_a_name_of_128_bytes_is_kept_as_it_is(tokens: Tokens) -> None:
+    for name in ("n" * 128, "é" * 64):
+        assert (await tokens.add(f" {name} ")).member.name == name
 
 
 @pytest.mark.parametrize("name", ["gpu", " gpu ", "this computer"])
