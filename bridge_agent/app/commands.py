@@ -88,7 +88,9 @@ def status(data_dir: Path | None, as_json: bool) -> ExitCode:
     from bridge_agent.app.terminal import status_lines
 
     answer = call(data_dir, "GET", "/api/status")
-    return tell(answer, as_json, *status_lines(answer))
+    if as_json:
+        return tell(answer, as_json)
+    return tell(answer, as_json, *status_lines(answer, call(data_dir, "GET", "/api/workers")))
 
 
 def doctor(data_dir: Path | None, as_json: bool) -> ExitCode:
@@ -214,11 +216,10 @@ def _running(data_dir: Path | None) -> "Running | None":
 
     control = find(BridgeSettings.load(os.environ, None, data_dir).data_dir)
     try:
-        told = call(data_dir, "GET", "/api/status", limit_s=_LOOK_S)
+        told = call(data_dir, "GET", "/api/workers", limit_s=_LOOK_S)
     except BridgeError:
         return None
-    problem = (told.get("worker_listener") or {}).get("problem")
-    return None if control is None or "link" not in told else Running(control.url, problem)
+    return None if control is None or "problem" not in told else Running(control.url, told["problem"])
 
 
 def call(

@@ -9,19 +9,23 @@ from bridge_agent.app.terminal import at
 from bridge_agent.base.errors import BridgeError, ExitCode
 from bridge_agent.page import joining
 
-TOKENS = "/api/workers/tokens"
+WORKERS = "/api/workers"
+TOKENS = f"{WORKERS}/tokens"
 
 
 def add(name: str, model: str | None, data_dir: Path | None, as_json: bool) -> ExitCode:
     """Invite a worker; print its token and the line to paste."""
+    # Before the token is made, which is shown once whatever comes after it.
+    named = model if model or as_json else call(data_dir, "GET", WORKERS)["model"]
     made = call(data_dir, "POST", TOKENS, {"name": name, "model": model})
-    return tell(made, as_json, *added_lines(made))
+    return tell(made, as_json, *added_lines({**made, "model": named}))
 
 
 def list_(data_dir: Path | None, as_json: bool) -> ExitCode:
     """List the workers."""
-    answer = call(data_dir, "GET", TOKENS)
-    return tell(answer, as_json, *listed_lines(answer["workers"]))
+    if as_json:
+        return tell(call(data_dir, "GET", TOKENS), as_json)
+    return tell(None, as_json, *listed_lines(call(data_dir, "GET", WORKERS)["workers"]))
 
 
 def pause(worker: str, data_dir: Path | None, as_json: bool) -> ExitCode:

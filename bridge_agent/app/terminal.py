@@ -11,8 +11,8 @@ _WORKERS = {"working": "●", "idle": "✓", "parked": "!", "paused": "‖"}
 _KINDS = {"bridge.verify": "Verifying", "transcribe.book": "Transcribing"}
 
 
-def status_lines(status: Mapping[str, Any]) -> Iterable[str]:
-    """Say a Bridge's status in lines."""
+def status_lines(status: Mapping[str, Any], workers: Mapping[str, Any]) -> Iterable[str]:
+    """Say a Bridge's status in lines, and how its workers are."""
     link = status["link"]
     yield f"{link['state'].capitalize()}: {link['reason']}" if link["reason"] else link["state"].capitalize()
     if link["server_name"]:
@@ -27,7 +27,7 @@ def status_lines(status: Mapping[str, Any]) -> Iterable[str]:
         yield f"{mark} Library “{library['name']}”: {where}"
         if library.get("error"):
             yield f"    {library['error']}"
-    yield from _workers(status)
+    yield from _workers(workers)
     for job in status["jobs"]["running"]:
         tag, doing = views_jobs.tag(job["state"]), _KINDS.get(job["kind"], job["kind"])
         state = "" if job["state"] == "running" else f" {tag.word}:"
@@ -36,10 +36,10 @@ def status_lines(status: Mapping[str, Any]) -> Iterable[str]:
         yield "No job is running."
 
 
-def _workers(status: Mapping[str, Any]) -> Iterable[str]:
-    if problem := (status.get("worker_listener") or {}).get("problem"):
-        yield f"✕ Workers can’t reach this Bridge: {problem}"
-    for worker in status.get("workers") or []:
+def _workers(told: Mapping[str, Any]) -> Iterable[str]:
+    if told["problem"]:
+        yield f"✕ Workers can’t reach this Bridge: {told['problem']}"
+    for worker in told["workers"]:
         yield f"{_WORKERS.get(worker['state'], '○')} Worker “{worker['name']}”: {worker['state']}"
         if worker.get("reason"):
             yield f"    {worker['reason']}"

@@ -5,6 +5,7 @@ from aiohttp import web
 
 from bridge_agent.page import joining
 from bridge_agent.page.parts import Parts, parts_of
+from bridge_agent.page.status import workers_wire
 from bridge_agent.page.views_speech import no_engine
 from bridge_agent.web.bodies import id_in_path, read_json
 from bridge_agent.web.errors import ApiError, json_response, no_content
@@ -22,6 +23,7 @@ class TokenBody(msgspec.Struct):
 
 def add_routes(app: web.Application) -> None:
     """Add these routes."""
+    app.router.add_get("/api/workers", get_workers)
     app.router.add_post("/api/workers/tokens", post_token)
     app.router.add_get("/api/workers/tokens", get_tokens)
     app.router.add_delete("/api/workers/tokens/{id}", delete_token)
@@ -32,8 +34,7 @@ def add_routes(app: web.Application) -> None:
 async def post_token(request: web.Request) -> web.StreamResponse:
     """Invite a worker: make a token, shown in this answer alone, and listen for workers."""
     body = await read_json(request, TokenBody)
-    parts = parts_of(request)
-    invitation = await workers_of(parts).invite(body.name, body.model)
+    invitation = await workers_of(parts_of(request)).invite(body.name, body.model)
     return json_response(
         {
             "id": invitation.id,
@@ -41,7 +42,6 @@ async def post_token(request: web.Request) -> web.StreamResponse:
             "token": invitation.token,
             "url": invitation.url,
             "fingerprint": invitation.fingerprint,
-            "model": joining.model_of(body.model, parts.settings),
         },
         status=201,
     )
@@ -61,12 +61,24 @@ async def get_tokens(request: web.Request) -> web.StreamResponse:
                     "created_at": row.created_at,
                     "last_seen_at": row.last_seen_at,
                     "state": row.state,
-                    "reason": row.reason or None,
                 }
                 for row in rows
             ]
         }
     )
+
+
+async def get_workers(request: web.Request) -> web.StreamResponse:
+    """Say how workers are and whether they reach this Bridge: what the commands tell besides the lists.
+
+    `model` is the one that a worker's line names where none is asked for; `problem` why nobody is listened
+    to though somebody is invited.
+    """
+    parts = parts_of(request)
+    told: dict[str, object] = {"workers": [], "problem": None}
+    if parts.workers is not None:
+        told = {"workers": workers_wire(parts.workers), "problem": parts.workers.listener.problem}
+    return json_response({**told, "model": joining.model_of(None, parts.settings)})
 
 
 async def delete_token(request: web.Request) -> web.StreamResponse:

@@ -42,8 +42,10 @@ def workers_page(
     """Show Workers; after a failed invitation with what was typed (name, model) and what went wrong."""
     parts = parts_of(request)
     told = [] if parts.workers is None else status.workers_wire(parts.workers)
-    listens = {} if parts.workers is None else status.listener_wire(parts.workers)
-    mark, sentence, line = views_workers.head(told, listens.get("problem"), listens.get("url"))
+    listener = None if parts.workers is None else parts.workers.listener
+    problem = None if listener is None else listener.problem
+    url = listener.url if listener is not None and listener.on else None
+    mark, sentence, line = views_workers.head(told, problem, url)
     return show(
         request,
         "workers.html",

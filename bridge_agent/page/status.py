@@ -21,7 +21,6 @@ def wire(parts: Parts) -> dict[str, Any]:
         "lanes": rooms.jobs.lanes(),
         "jobs": rooms.jobs.view(),
         "workers": [] if parts.workers is None else workers_wire(parts.workers),
-        "worker_listener": None if parts.workers is None else listener_wire(parts.workers),
         "ui_url": parts.settings.public_url or None,
     }
 
@@ -38,12 +37,6 @@ def link_wire(link: Link) -> dict[str, Any]:
         "last_heartbeat_at": _text(link.last_heartbeat_at),
         "next_try_at": _text(link.next_try_at),
     }
-
-
-def listener_wire(workers: Workers) -> dict[str, Any]:
-    """Return where workers reach this Bridge, None while they don't, and why not though they should."""
-    listener = workers.listener
-    return {"url": listener.url if listener.on else None, "problem": listener.problem}
 
 
 def workers_wire(workers: Workers) -> list[dict[str, Any]]:

@@ -88,7 +88,7 @@ def test_the_doctor_is_told_of_the_bridge_that_runs_on_this_very_folder(
 
     monkeypatch.setattr(doctor, "run", examine)
     problem = "The port is taken; choose another."
-    with page(tmp_path, 200, {"link": {}, "worker_listener": {"url": None, "problem": problem}}):
+    with page(tmp_path, 200, {"workers": [], "problem": problem, "model": None}):
         commands.doctor(tmp_path, as_json=True)
     assert [(each.url.partition(":")[0], each.workers_problem) for each in found if each] == [
         ("http", problem)

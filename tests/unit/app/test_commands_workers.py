@@ -17,7 +17,6 @@ MADE = {
     "token": TOKEN,
     "url": "https://10.0.0.5:13381",
     "fingerprint": "ab" * 32,
-    "model": None,
 }
 ROW = {
     "id": 3,
@@ -32,7 +31,7 @@ Capture = pytest.CaptureFixture[str]
 
 
 def test_adding_prints_the_token_once_and_lines_that_do_not_hold_it(tmp_path: Path, capsys: Capture) -> None:
-    with page(tmp_path, 201, {**MADE, "model": "large-v3"}) as asked:
+    with page(tmp_path, 201, MADE) as asked:
         assert commands_workers.add("games-room", "large-v3", tmp_path, False) is ExitCode.DONE
     assert asked == [("POST", "/api/workers/tokens", {"name": "games-room", "model": "large-v3"})]
     told = capsys.readouterr().out
@@ -55,7 +54,7 @@ def test_the_model_is_the_one_that_the_running_bridge_names_whatever_this_termin
     with page(tmp_path, 201, {**MADE, "model": "medium"}):
         commands_workers.add("games-room", None, tmp_path, False)
     assert "BRIDGE_SPEECH_MODEL=medium" in capsys.readouterr().out
-    with page(tmp_path, 201, MADE):
+    with page(tmp_path, 201, {**MADE, "model": None}):
         commands_workers.add("games-room", None, tmp_path, False)
     assert "BRIDGE_SPEECH_MODEL" not in capsys.readouterr().out
 
@@ -63,7 +62,7 @@ def test_the_model_is_the_one_that_the_running_bridge_names_whatever_this_termin
 def test_the_list_names_each_workers_state(tmp_path: Path, capsys: Capture) -> None:
     with page(tmp_path, 200, {"workers": [ROW]}) as asked:
         commands_workers.list_(tmp_path, False)
-    assert asked == [("GET", "/api/workers/tokens", None)]
+    assert asked == [("GET", "/api/workers", None)]
     assert capsys.readouterr().out == "   3  games-room  offline  has not called in yet  large-v3\n"
     deaf = {**ROW, "reason": "it gives its parts back and says “No model is here.”"}
     with page(tmp_path, 200, {"workers": [deaf]}):

@@ -21,12 +21,16 @@ JOB = {
 }
 
 
+WORKERS = {"workers": [], "problem": None, "model": None}
+
+
 def library(root, path):
     return {"library_id": 1, "name": "Books", "root": root, "path": path, "ok": True, "error": None}
 
 
 def lines(libraries=(), running=()):
-    return list(status_lines({"link": LINK, "libraries": libraries, "jobs": {"running": running}}))
+    told = {"link": LINK, "libraries": libraries, "jobs": {"running": running}}
+    return list(status_lines(told, WORKERS))
 
 
 def test_times_are_those_of_this_machine():
@@ -40,10 +44,11 @@ def test_a_library_is_called_by_its_name_and_its_place_here():
 
 
 def test_workers_that_are_kept_out_come_with_the_reason():
-    status = {"link": LINK, "libraries": [], "jobs": {"running": []}, "worker_listener": None}
-    off = {**status, "worker_listener": {"url": None, "problem": "The port is taken; choose another."}}
-    assert "✕ Workers can’t reach this Bridge: The port is taken; choose another." in status_lines(off)
-    assert not [line for line in status_lines(status) if "Workers" in line]
+    status = {"link": LINK, "libraries": [], "jobs": {"running": []}}
+    off = {**WORKERS, "problem": "The port is taken; choose another."}
+    said = "✕ Workers can’t reach this Bridge: The port is taken; choose another."
+    assert said in status_lines(status, off)
+    assert not [line for line in status_lines(status, WORKERS) if "Workers" in line]
 
 
 def test_what_runs_is_said_in_words():

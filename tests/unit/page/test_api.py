@@ -44,7 +44,6 @@ async def test_the_status_of_a_bridge_that_is_not_paired(served: Page):
         "lanes": [{"name": "light", "limit": 2, "running": 0, "kinds": ["bridge.verify"]}],
         "jobs": {"running": [], "recent": []},
         "workers": [],
-        "worker_listener": None,
         "ui_url": None,
     }
 

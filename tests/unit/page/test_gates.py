@@ -35,6 +35,7 @@ ROUTES = [
     ("GET", "/api/transcripts/1"),
     ("GET", "/api/transcripts/1/transcript.txt"),
     ("GET", "/api/search"),
+    ("GET", "/api/workers"),
     ("GET", "/api/workers/tokens"),
     ("GET", "/api/nothing"),
     ("POST", "/api/transcripts/mend"),

@@ -73,13 +73,13 @@ async def test_the_first_token_turns_the_listener_on_and_is_shown_once(shared: M
     page, workers = await shared()
     assert not workers.listener.on
     made = await invite(page, name="games-room", model="large-v3")
-    assert set(made) == {"id", "name", "token", "url", "fingerprint", "model"}
+    assert set(made) == {"id", "name", "token", "url", "fingerprint"}
     assert re.fullmatch(r"wrk_[A-Za-z0-9_-]{43}", made["token"])
     assert made["url"] == f"http://127.0.0.1:{workers.listener.port}"
     assert made["fingerprint"] is None
     assert await call(made["url"], made["token"]) == 204
     (row,) = await listed(page)
-    assert set(row) == {"id", "name", "model", "created_at", "last_seen_at", "state", "reason"}
+    assert set(row) == {"id", "name", "model", "created_at", "last_seen_at", "state"}
     assert (row["id"], row["name"], row["model"], row["state"]) == (
         made["id"],
         "games-room",
@@ -110,16 +110,34 @@ async def test_a_deleted_token_is_refused_at_its_next_call(shared: MakeShared):
     assert (await page.client.delete(f"/api/workers/tokens/{made['id']}")).status == 404
 
 
-async def test_the_answer_names_the_model_of_the_line_that_the_page_shows(shared: MakeShared):
+async def told(page: Page) -> dict[str, Any]:
+    answer = await page.client.get("/api/workers")
+    assert answer.status == 200
+    found: dict[str, Any] = await answer.json()
+    return found
+
+
+async def test_what_the_commands_tell_of_workers_besides_their_list_is_to_be_had(shared: MakeShared):
+    page, workers = await shared()
+    made = await invite(page, name="gpu")
+    looks(workers, made["id"], "parked", reason="it failed at 3 parts in a row; mend that, then resume it.")
+    found = await told(page)
+    assert set(found) == {"workers", "problem", "model"}
+    assert found["problem"] is None
+    assert [(row["name"], row["reason"]) for row in found["workers"]] == [
+        ("gpu", "it failed at 3 parts in a row; mend that, then resume it.")
+    ]
+
+
+async def test_the_api_names_the_model_of_the_line_that_the_page_shows(shared: MakeShared):
     page, _ = await shared(speech_model="medium")
-    assert (await invite(page, name="one"))["model"] == "medium"
-    assert (await invite(page, name="two", model="large-v3"))["model"] == "large-v3"
+    assert (await told(page))["model"] == "medium"
     assert "BRIDGE_SPEECH_MODEL=medium bridge-agent worker" in (await send(page, "/workers/add", name="3"))[2]
 
 
 async def test_a_model_that_is_the_default_or_a_folder_of_this_machine_is_not_named(shared: MakeShared):
     for page in ((await shared())[0], (await shared(speech_model="/srv/models/medium"))[0]):
-        assert (await invite(page, name="one"))["model"] is None
+        assert (await told(page))["model"] is None
 
 
 async def test_a_worker_is_paused_and_resumed_by_the_api(shared: MakeShared):
