@@ -175,24 +175,3 @@ async def test_the_demo_books_survive_them_with_real_engines(tmp_path: Path):
     assert documents == undisturbed
     assert made.get("killed", 0) >= 1
     assert "liar" not in made
-
-
-async def test_the_real_engine_shares_the_demo_books(tmp_path: Path):
-    model = str(whisper_base.model_folder())
-    spoken.demo_books(tmp_path / "books")
-    undisturbed = await alone(tmp_path / "alone", tmp_path / "books", model)
-    async with host(
-        tmp_path / "bridge", speech_model=model, speech_processes=1, worker_lease_seconds=20.0
-    ) as bridge:
-        invited = await bridge.workers.invite("helper")
-        helper = WorkerProcess(tmp_path / "helper", invited, BRIDGE_SPEECH_MODEL=model)
-        await helper.start()
-        try:
-            await helper.until_said("Engine:")
-            documents, made = await asyncio.wait_for(bridge.transcribe(order(tmp_path / "books")), 300)
-            helper.process.send_signal(signal.SIGTERM)
-            assert await helper.ends() == 0
-        finally:
-            await helper.kill()
-    assert made.get("helper", 0) >= 1
-    assert documents == undisturbed
