@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from bridge_agent.worker_api.uploads.uploads import MOST_IN_STORE
 from tests.fakes.clock import FakeClock
 from tests.wire.coordinator_rig import NOBODY, UUID, Answered, Caller, CoordinatorRig, serving, sha
 
@@ -317,6 +318,24 @@ async def in_the_contracts_order(rig: CoordinatorRig, w: Caller, v: Caller) -> N
         "different result already recorded",
     )
     assert (await w.beat(id_)).error == NOT_LEASED
+
+
+async def test_what_is_handed_in_for_a_part_is_kept_in_the_store_or_in_a_file_and_to_be_had_as_it_came(
+    rig: CoordinatorRig, w: Caller
+) -> None:
+    await uploaded(rig, w, b"ab")
+    files = set(rig.stored())
+    for text, kept in (("short", 0), ("long " * (MOST_IN_STORE // 5), 1)):
+        task, partial = await claimed(rig, w), heard(text)
+        put = await w.put(task["task_id"], partial)
+        assert (put.body["sha256"], put.body["size_bytes"]) == (sha(partial), len(partial))
+        assert len(set(rig.stored()) - files) == kept
+        got = await w.get(put.body["uri"])
+        assert (got.raw, got.headers["X-Checksum-SHA256"]) == (partial, sha(partial))
+        piece = await w.call("GET", put.body["uri"], headers={"Range": "bytes=5-9"})
+        assert (piece.status, piece.raw) == (206, partial[5:10])
+        assert (await w.put(task["task_id"], heard("other"))).told == put.told
+        assert (await w.complete(task["task_id"], put.body["artifact_id"])).status == 200
 
 
 async def test_a_result_that_is_no_transcript_is_refused(rig: CoordinatorRig, w: Caller) -> None:

@@ -165,7 +165,7 @@ class Parts:
         refusal = self._refusal(task, caller, attempt)
         if refusal is not None:
             raise refusal
-        partial = await self._read(path)
+        partial = await self._read(found, path)
         try:
             done = await self._service.complete(task.claim, self._terms, _worker(caller), partial)
         except LeaseLost as lost:
@@ -230,10 +230,9 @@ class Parts:
     async def _why(self, number: int, caller: Caller, attempt: int) -> Refusal:
         return self._refusal(await self._task(number), caller, attempt) or LeasedElsewhere()
 
-    async def _read(self, path: Path) -> Partial:
+    async def _read(self, found: Artifact, path: Path) -> Partial:
         try:
-            raw = await in_thread(path.read_bytes)
-            return _partial(raw)
+            return _partial(await in_thread(path.read_bytes) if found.content is None else found.content)
         except FileNotFoundError as gone:
             raise NoSuchArtifact from gone
         except BadPartial as bad:

@@ -158,7 +158,7 @@ async def job(request: web.Request) -> web.Response:
 async def job_result(request: web.Request) -> web.StreamResponse:
     """GET /jobs/{id}/result."""
     found, path = await request.app[COORDINATOR].uploads.result(bodies.in_path(request))
-    stretch = sending.whole(path, found.content_type, found.sha256, found.size)
+    stretch = sending.whole(found, path)
     return await sending.send(request, stretch, sending.attachment(found.name))
 
 
@@ -170,7 +170,7 @@ async def cancel(request: web.Request) -> web.Response:
 async def download(request: web.Request) -> web.StreamResponse:
     """GET /artifacts/{id}/download."""
     found, path = await request.app[COORDINATOR].uploads.artifact(bodies.in_path(request))
-    stretch = sending.whole(path, found.content_type, found.sha256, found.size)
+    stretch = sending.whole(found, path)
     return await sending.send(request, stretch, sending.attachment(found.name))
 
 

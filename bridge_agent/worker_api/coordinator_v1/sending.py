@@ -8,6 +8,7 @@ from aiohttp import hdrs, web
 
 from bridge_agent.web.delivery import Content, LocalFile, deliver
 from bridge_agent.worker_api.coordinator_v1 import answers
+from bridge_agent.worker_api.uploads.records import Artifact
 from bridge_agent.worker_api.uploads.refusals import NoSuchArtifact
 from bridge_agent.worker_api.uploads.uploads import Stretch
 
@@ -17,8 +18,8 @@ CHECKSUM = "X-Checksum-SHA256"
 async def send(
     request: web.Request, stretch: Stretch, headers: Mapping[str, str] | None = None
 ) -> web.StreamResponse:
-    """Send a stretch of a file; raises NoSuchArtifact for one that is gone."""
-    file = LocalFile(stretch.path, stretch.start)
+    """Send a stretch; raises NoSuchArtifact for one of a file that is gone."""
+    file = LocalFile(stretch.path, stretch.start) if stretch.content is None else _Held(stretch.content)
     more = {
         **(headers or {}),
         hdrs.CACHE_CONTROL: "no-store",
@@ -43,6 +44,19 @@ def attachment(name: str) -> dict[str, str]:
     return {hdrs.CONTENT_DISPOSITION: f'attachment; filename="{bare}"{more}'}
 
 
-def whole(path: Path, content_type: str, sha256: str, size: int) -> Stretch:
-    """Return a whole file as a stretch."""
-    return Stretch(path, 0, size, content_type, sha256)
+def whole(found: Artifact, path: Path) -> Stretch:
+    """Return all of an artifact, which lies at `path` where it is a file, as a stretch."""
+    return Stretch(path, 0, found.size, found.content_type, found.sha256, found.content)
+
+
+class _Held:
+    """Bytes in memory, read as a file is."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+
+    async def read(self, place: int, size: int) -> bytes:
+        return self._content[place : place + size]
+
+    def close(self) -> None:
+        """Do nothing: there is nothing to close."""

@@ -1,6 +1,6 @@
--- add: bytes that lie on the disk now; nothing where the claim has handed in some already
-INSERT INTO artifacts (id, kind, job, task_id, attempt, name, content_type, sha256, size, created_at)
-VALUES (:id, :kind, :job, :task_id, :attempt, :name, :content_type, :sha256, :size, :now)
+-- add: bytes that lie on the disk now, or come along; nothing where the claim has handed in some already
+INSERT INTO artifacts (id, kind, job, task_id, attempt, name, content_type, sha256, size, content, created_at)
+VALUES (:id, :kind, :job, :task_id, :attempt, :name, :content_type, :sha256, :size, :content, :now)
 ON CONFLICT (task_id, attempt) WHERE task_id IS NOT NULL DO NOTHING
 RETURNING *;
 

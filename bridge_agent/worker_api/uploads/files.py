@@ -169,6 +169,13 @@ def _write(path: Path, content: bytes) -> tuple[str, int]:
     return growing.sha256, growing.size
 
 
+async def following(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Yield a piece that was taken from the others, then those."""
+    yield first
+    async for piece in rest:
+        yield piece
+
+
 def _remove(paths: list[Path]) -> None:
     for path in paths:
         path.unlink(missing_ok=True)

@@ -58,7 +58,10 @@ class Task:
 
 @dataclass(frozen=True, kw_only=True)
 class Artifact:
-    """A row of `artifacts`; `job_id` is None for what was handed in for a part of the pipeline's."""
+    """A row of `artifacts`; `job_id` is None for what was handed in for a part of the pipeline's.
+
+    `content` is all of it where it is kept in the row, None where it lies in a file.
+    """
 
     id: str
     kind: Kind
@@ -69,6 +72,7 @@ class Artifact:
     content_type: str
     sha256: str
     size: int
+    content: bytes | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +93,7 @@ class NewTask:
 
 @dataclass(frozen=True, kw_only=True)
 class NewArtifact:
-    """Bytes that lie on the disk and are to be known by an id."""
+    """Bytes that lie on the disk, or come along as `content`, and are to be known by an id."""
 
     id: str
     kind: Kind
@@ -100,6 +104,7 @@ class NewArtifact:
     job: int | None = None
     task_id: str | None = None
     attempt: int | None = None
+    content: bytes | None = None
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Uploaded jobs as everybody else sees them: one store, one folder of files, every use case."""
 
+import hashlib
 import logging
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Collection
@@ -14,7 +15,7 @@ from bridge_agent.base.tasks import Tasks
 from bridge_agent.store import Database, open_database
 from bridge_agent.transcription.pipeline.policy import Retries
 from bridge_agent.worker_api.uploads import artifacts, jobs, tasks
-from bridge_agent.worker_api.uploads.files import Files, receive
+from bridge_agent.worker_api.uploads.files import Files, following, gathered, receive
 from bridge_agent.worker_api.uploads.ids import new_id
 from bridge_agent.worker_api.uploads.intake import Intake
 from bridge_agent.worker_api.uploads.records import Artifact, Holder, Job, NewArtifact, Task
@@ -29,6 +30,8 @@ MOST_UPLOAD_BYTES = 16 << 30
 MOST_PARTIAL_BYTES = 256 << 20
 KEEP_DAYS = 30
 KEEP_BYTES = 50 << 30
+MOST_IN_STORE = 256 << 10
+"""What workers hand in for parts is kept in the store itself up to so many bytes."""
 _PARTS_DAYS = 2
 _SWEEP_S = 30.0
 _FIRST_PAUSE_S = 1.0
@@ -47,13 +50,14 @@ class Limits:
 
 
 class Stretch(NamedTuple):
-    """A stretch of a file on the disk that is one input."""
+    """A stretch of a file on the disk that is to be sent; with `content` that is it, and there is no file."""
 
     path: Path
     start: int
     size: int
     content_type: str
     sha256: str
+    content: bytes | None = None
 
 
 class Status(NamedTuple):
@@ -239,9 +243,19 @@ class Uploads:
     async def hand_in_part(
         self, task_id: str, attempt: int, name: str, content_type: str, pieces: AsyncIterator[bytes]
     ) -> Artifact:
-        """Take in what a worker heard of a part of the pipeline's; whoever calls knows of the claim."""
+        """Take in what a worker heard of a part of the pipeline's; whoever calls knows of the claim.
+
+        Of two for one claim the first stays. What is small is kept in the store itself, since hundreds of
+        workers would else wait for the disk's files.
+        """
         new = self._partial(task_id, attempt, name, content_type)
-        return await self._hand_in(new, None, lambda c: None, pieces)
+        gathering = gathered(pieces)
+        first = await anext(gathering, b"")
+        if len(first) > MOST_IN_STORE:
+            return await self._hand_in(new, None, lambda c: None, following(first, gathering))
+        digest = hashlib.sha256(first).hexdigest()
+        whole, now = replace(new, sha256=digest, size=len(first), content=first), self.time.now()
+        return await self._db.write(lambda c: _added(c, whole, now) or _first(c, whole))
 
     # ---- housekeeping
 
@@ -293,13 +307,10 @@ class Uploads:
 
             def unit(c: sqlite3.Connection) -> Artifact:
                 whole = replace(new, job=check(c), sha256=sha256, size=size)
-                if artifacts.add(c, whole, now):
+                added = _added(c, whole, now)
+                if added is not None:
                     self.files.settle(aside, job_id, new.id)
-                    return artifacts.one(c, new.id)
-                first = artifacts.of_claim(c, whole.task_id or "", whole.attempt or 0)
-                if first is None:
-                    raise NoSuchArtifact
-                return first
+                return added or _first(c, whole)
 
             return await self._db.write(unit)
 
@@ -320,6 +331,17 @@ class Uploads:
 
         await self._db.write(unit)
         await self.reducing.go_on()
+
+
+def _added(c: sqlite3.Connection, new: NewArtifact, now: str) -> Artifact | None:
+    return artifacts.one(c, new.id) if artifacts.add(c, new, now) else None
+
+
+def _first(c: sqlite3.Connection, new: NewArtifact) -> Artifact:
+    first = artifacts.of_claim(c, new.task_id or "", new.attempt or 0)
+    if first is None:
+        raise NoSuchArtifact
+    return first
 
 
 @dataclass
