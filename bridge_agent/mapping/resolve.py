@@ -84,11 +84,6 @@ def worded(error: OSError) -> Seen:
     return Seen(error=f"cannot be looked at: {why}", gone=error.errno in _GONE)
 
 
-def says_gone(error: OSError) -> bool:
-    """Tell whether an error means that a share has gone away, so that nothing under it can be judged."""
-    return error.errno in _GONE
-
-
 class Finder:
     """Finds paths of one library under its root; remembers each folder, so make a new one for a new look.
 

@@ -48,5 +48,3 @@ class RunState(StrEnum):
 
 
 RUN_OPEN = frozenset({RunState.RUNNING, RunState.NEEDS_ATTENTION, RunState.ASIDE})
-RUN_FINAL = frozenset({RunState.DONE, RunState.FAILED, RunState.CANCELLED})
-"""The ends that are reported; `lost` never is."""

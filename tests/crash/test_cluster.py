@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import subprocess
 import sys
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import psutil
@@ -24,6 +25,17 @@ from tests.fakes.work_host import host
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 MODEL = "scripted:slow=1"
+
+
+@contextlib.asynccontextmanager
+async def two_there(folder: Path, model: str) -> AsyncIterator[tuple[DaskCluster, ClusterHost]]:
+    """Give a cluster of two workers, and a Bridge that sees both."""
+    async with (
+        dask_cluster(folder / "cluster", "one", "two") as cluster,
+        cluster_host(folder / "bridge", cluster.url, speech_model=model) as bridge,
+    ):
+        await bridge.has_places(2)
+        yield cluster, bridge
 
 
 async def alone(folder: Path, books: Path, model: str = MODEL) -> dict[str, bytes]:
@@ -50,11 +62,7 @@ async def test_the_doctor_says_how_a_cluster_is(tmp_path: Path):
 async def test_a_cluster_makes_the_bytes_of_the_local_lane(tmp_path: Path):
     make_book(tmp_path, files=6)
     undisturbed = await alone(tmp_path / "alone", tmp_path / "books")
-    async with (
-        dask_cluster(tmp_path / "cluster", "one", "two") as cluster,
-        cluster_host(tmp_path / "bridge", cluster.url, speech_model=MODEL) as bridge,
-    ):
-        await bridge.has_places(2)
+    async with two_there(tmp_path, MODEL) as (_, bridge):
         wanted = order(tmp_path / "books")
         await bridge.run(wanted)
         made, by = await bridge.made(wanted)
@@ -67,11 +75,7 @@ async def test_a_cluster_makes_the_bytes_of_the_local_lane(tmp_path: Path):
 async def test_a_lost_worker_costs_its_parts_alone(tmp_path: Path):
     make_book(tmp_path, files=8)
     undisturbed = await alone(tmp_path / "alone", tmp_path / "books")
-    async with (
-        dask_cluster(tmp_path / "cluster", "one", "two") as cluster,
-        cluster_host(tmp_path / "bridge", cluster.url, speech_model=MODEL) as bridge,
-    ):
-        await bridge.has_places(2)
+    async with two_there(tmp_path, MODEL) as (cluster, bridge):
         wanted = order(tmp_path / "books")
         book = asyncio.create_task(bridge.run(wanted))
         await ended(bridge, 2)
@@ -85,11 +89,7 @@ async def test_a_lost_worker_costs_its_parts_alone(tmp_path: Path):
 async def test_a_lost_scheduler_holds_the_book_until_it_answers_again(tmp_path: Path):
     make_book(tmp_path, files=8)
     undisturbed = await alone(tmp_path / "alone", tmp_path / "books")
-    async with (
-        dask_cluster(tmp_path / "cluster", "one", "two") as cluster,
-        cluster_host(tmp_path / "bridge", cluster.url, speech_model=MODEL) as bridge,
-    ):
-        await bridge.has_places(2)
+    async with two_there(tmp_path, MODEL) as (cluster, bridge):
         wanted = order(tmp_path / "books")
         book = asyncio.create_task(bridge.run(wanted))
         await ended(bridge, 2)
@@ -212,11 +212,7 @@ async def test_an_engine_is_loaded_once_a_worker_and_words_are_told(tmp_path: Pa
     make_book(tmp_path, files=6)
     # What loops is heard a second time, so that there is something to tell before the end.
     model = MODEL + "+loop"
-    async with (
-        dask_cluster(tmp_path / "cluster", "one", "two") as cluster,
-        cluster_host(tmp_path / "bridge", cluster.url, speech_model=model) as bridge,
-    ):
-        await bridge.has_places(2)
+    async with two_there(tmp_path, model) as (cluster, bridge):
         told: set[str] = set()
         bridge.rooms.pipeline.on_change = lambda live: told.update(live.under_way.values())
         book = asyncio.create_task(bridge.run(order(tmp_path / "books")))

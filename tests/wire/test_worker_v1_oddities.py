@@ -23,24 +23,6 @@ async def rig(tmp_path: Path, clock: FakeClock) -> AsyncIterator[WorkRig]:
     await rig.tasks.cancel()
 
 
-@pytest.fixture
-async def server(rig: WorkRig) -> AsyncIterator[WireRig]:
-    server = WireRig(rig)
-    await server.start()
-    yield server
-    await server.stop()
-
-
-@pytest.fixture
-async def a(server: WireRig) -> Caller:
-    return await server.worker("a")
-
-
-@pytest.fixture
-async def b(server: WireRig) -> Caller:
-    return await server.worker("b")
-
-
 # ---- transport: kept
 
 

@@ -102,11 +102,6 @@ def name_of(path: str) -> str:
     return path.rstrip("/").rpartition("/")[2] or path
 
 
-def folder_of(path: str) -> str:
-    """Return what stands above the last part of a path, or an empty text."""
-    return path.rstrip("/").rpartition("/")[0]
-
-
 def text_in(box: object, key: str) -> str | None:
     """Return a text out of what another machine sent; None where it is something else or empty."""
     value = box.get(key) if isinstance(box, dict) else None

@@ -62,12 +62,7 @@ class Tables:
     ) -> Artifact:
         """Take a partial in; of two for one lease the first stays. Raises NoSuchTask, LeasedElsewhere."""
         holder = _holder(caller, attempt)
-        await self._uploads.may_hand_in(task_id, holder)
-        first = await self._uploads.handed_in(task_id, attempt)
-        if first is not None:
-            return first
-        task = await self._uploads.task(task_id)
-        return await self._uploads.hand_in(task, holder, name, content_type, pieces)
+        return await self._uploads.hand_in(task_id, holder, name, content_type, pieces)
 
     async def complete(
         self,

@@ -216,29 +216,26 @@ class Uploads:
         found = await self._db.read(lambda c: artifacts.one(c, artifact_id))
         return found, self.files.place(found.job_id, found.id)
 
-    async def handed_in(self, task_id: str, attempt: int) -> Artifact | None:
-        """Return what a claim has handed in, if anything."""
-        return await self._db.read(lambda c: artifacts.of_claim(c, task_id, attempt))
-
-    async def may_hand_in(self, task_id: str, holder: Holder) -> None:
-        """Raise NoSuchTask, or LeasedElsewhere unless that claim holds a task now."""
-        now = self.time.now()
-        await self._db.read(lambda c: tasks.may_hand_in(c, task_id, holder, now))
-
     async def hand_in(
-        self, task: Task, holder: Holder, name: str, content_type: str, pieces: AsyncIterator[bytes]
+        self, task_id: str, holder: Holder, name: str, content_type: str, pieces: AsyncIterator[bytes]
     ) -> Artifact:
-        """Take a partial of a task in; of two for one claim the first stays. Raises Refusal, StoreFull.
+        """Take a partial of a task in; of two for one claim the first stays.
 
-        The lease is looked at once more when all bytes are there.
+        The lease is looked at before and once more when all bytes are there. Raises NoSuchTask,
+        LeasedElsewhere, TooLarge, StoreFull.
         """
-        new = self._partial(task.id, holder.attempt, name, content_type)
 
-        def check(c: sqlite3.Connection) -> int | None:
-            tasks.may_hand_in(c, task.id, holder, self.time.now())
-            return task.job
+        def check(c: sqlite3.Connection) -> Task:
+            tasks.may_hand_in(c, task_id, holder, self.time.now())
+            return tasks.one(c, task_id)
 
-        return await self._hand_in(new, task.job_id, check, pieces)
+        task, first = await self._db.read(
+            lambda c: (check(c), artifacts.of_claim(c, task_id, holder.attempt))
+        )
+        if first is not None:
+            return first
+        new = self._partial(task_id, holder.attempt, name, content_type)
+        return await self._hand_in(new, task.job_id, lambda c: check(c).job, pieces)
 
     async def hand_in_part(
         self, task_id: str, attempt: int, name: str, content_type: str, pieces: AsyncIterator[bytes]
